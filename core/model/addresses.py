@@ -1,0 +1,83 @@
+"""Addresses for logs and records: credentials, secret parameters and signatures struck out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
+
+STRUCK = "***"
+
+# Parameters that sign or open an address at the storages and networks that feeds point to.
+_SIGNING = frozenset(
+    [
+        "access_token",
+        "auth",
+        "auth_key",
+        "awsaccesskeyid",
+        "cookie",
+        "hdnea",
+        "hdnts",
+        "hmac",
+        "jwt",
+        "key-pair-id",
+        "oe",
+        "oh",
+        "password",
+        "policy",
+        "secret",
+        "session",
+        "sessionid",
+        "sig",
+        "signature",
+        "sign",
+        "ssig",
+        "st",
+        "token",
+        "wssecret",
+    ]
+)
+_SIGNING_PREFIXES = ("x-amz-", "x-goog-", "x-oss-")
+
+
+def strike(url: str, secret_names: Collection[str] = ()) -> str:
+    """`url` without user, password and fragment, and with the values of signing or secret
+    parameters struck out. Never raises: what can't be split is cut at its first `?`."""
+    try:
+        parts = urlsplit(url)
+        host = parts.netloc.rpartition("@")[2]
+        secret = _SIGNING | {name.lower() for name in secret_names}
+        return urlunsplit(
+            parts._replace(netloc=host, query=_struck_query(parts.query, secret), fragment="")
+        )
+    except ValueError:
+        return url.partition("?")[0]
+
+
+def _struck_query(query: str, secret: Collection[str]) -> str:
+    return "&".join(_struck_pair(pair, secret) for pair in query.split("&")) if query else ""
+
+
+def _struck_pair(pair: str, secret: Collection[str]) -> str:
+    name, equals, _ = pair.partition("=")
+    lowered = unquote(name).lstrip("?&;").lower()
+    if equals and (lowered in secret or lowered.startswith(_SIGNING_PREFIXES)):
+        return f"{name}={STRUCK}"
+    return pair
+
+
+def without_parameters(url: str, names: Collection[str]) -> str:
+    """`url` without the named query parameters: how a configured address is kept in messages."""
+    parts = urlsplit(url)
+    kept = [pair for pair in parts.query.split("&") if pair.partition("=")[0] not in names]
+    return urlunsplit(parts._replace(query="&".join(kept)))
+
+
+def with_parameters(url: str, parameters: dict[str, str]) -> str:
+    """`url` with parameters set: how a secret is added when the request goes out."""
+    if not parameters:
+        return url
+    parts = urlsplit(without_parameters(url, parameters))
+    added = [
+        f"{quote(name, safe='')}={quote(value, safe='')}" for name, value in parameters.items()
+    ]
+    return urlunsplit(parts._replace(query="&".join([*filter(None, [parts.query]), *added])))

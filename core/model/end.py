@@ -1,0 +1,90 @@
+"""How a media ended: what was got, with its provenance, or why not. One is written for each
+generation, exclusively."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict
+
+from core.model.post import MediaKind
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class EndState(StrEnum):
+    """What became of a media."""
+
+    GOT = "got"
+    DEAD = "dead"
+    REFUSED = "refused"  # a rule of ours said no (address, unsupported kind)
+
+
+class Fetched(_Frozen):
+    """The HTTP side of what was got. Addresses have secrets and signatures struck out."""
+
+    requested_url: str
+    final_url: str
+    redirects: tuple[str, ...] = ()
+    status: int
+    at: float  # Unix seconds
+    etag: str | None = None
+    last_modified: str | None = None
+    type_told: str | None = None  # the Content-Type header
+    resumed: bool = False  # some bytes came with an earlier attempt
+
+
+class MediaFile(_Frozen):
+    """The bytes: what they are, by their own testimony."""
+
+    sha256: str
+    size_bytes: int
+    type_sniffed: str  # MIME type by magic bytes
+    extension: str  # of the readable name, with the dot
+    width: int | None = None  # pixels
+    height: int | None = None  # pixels
+    checked: str = (
+        "structure"  # "structure" (to the end marker) or "signature" (type known by its head only)
+    )
+    trailing_bytes: int = 0  # after the end marker; kept
+
+
+class Failure(_Frozen):
+    """Why a media was not got."""
+
+    reason: str
+    message: str
+    passing: bool  # a transient fault: any rerun tries again; else only a person's requeue does
+    refused: bool = False  # a rule of ours said no
+    http_status: int | None = None
+    exception: str | None = None  # class name
+    attempts: int = 0
+    crashes: int = 0
+    first_failure: float | None = None  # Unix seconds
+    last_failure: float | None = None  # Unix seconds
+    worker: str | None = None  # host:pid
+
+
+class MediaEnd(_Frozen):
+    """`media/ID/GENERATION.json`. `file` and `fetched` stand when got, `failure` when not."""
+
+    format: int = 1
+    media: str  # media id
+    generation: int
+    source: str
+    kind: MediaKind
+    state: EndState
+    url: str  # as the feed gave it, struck out
+    post: str
+    feed: str
+    position: int = 0
+    title: str | None = None
+    author: str | None = None
+    created_at: str | None = None
+    attempts: int = 0
+    ended_at: float  # Unix seconds
+    fetched: Fetched | None = None
+    file: MediaFile | None = None
+    failure: Failure | None = None

@@ -1,0 +1,159 @@
+"""The task record: small, self-describing, frozen. A message carries its JSON form and nothing
+else.
+
+It never holds a cookie, a token from the settings or a query parameter that the source names as
+secret."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any, Literal, assert_never
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from core.errors import Malformed
+from core.model.ids import discover_task_id, image_task_id
+from core.model.post import MediaKind, Rendition
+
+FORMAT = 1  # the version written; a newer one in a message is delayed, not guessed at
+SOURCE_PATTERN = r"[a-z0-9_-]{1,40}"
+
+
+class Kind(StrEnum):
+    """What a task does; also the actor's name and the lane's second half."""
+
+    DISCOVER = "discover"
+    IMAGE = "image"
+
+
+class State(StrEnum):
+    """Where a task stands. `failed` waits for its next attempt; `done` and `dead` are final."""
+
+    PENDING = "pending"
+    LEASED = "leased"
+    DONE = "done"
+    FAILED = "failed"
+    DEAD = "dead"
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class DiscoverPayload(_Frozen):
+    """Read one page of a feed."""
+
+    kind: Literal["discover"] = "discover"
+    feed: str  # feed id
+    adapter: str
+    address: str  # the feed's own, secrets struck out; "file:..." is kept in the walk
+    walk: str  # walk id
+    page: int = 1  # from 1
+    cursor: str | None = None  # the adapter's, from the page before
+
+
+class ImagePayload(_Frozen):
+    """Stream one plain file: an image, or a video that is one file."""
+
+    kind: Literal["image"] = "image"
+    media: str  # media id
+    media_kind: MediaKind
+    url: str
+    rendition: Rendition | None = None  # what the feed said of the address
+    post: str  # post id
+    feed: str  # feed id
+    position: int = 0  # of the media in its post
+    title: str | None = None
+    author: str | None = None
+    created_at: str | None = None  # ISO 8601, UTC
+    referer: str | None = None
+    headers: dict[str, str] = {}  # none of them secret
+    hashes: dict[str, str] = {}  # algorithm -> hex that the feed promised
+
+
+Payload = Annotated[DiscoverPayload | ImagePayload, Field(discriminator="kind")]
+
+
+class Task(_Frozen):
+    """One unit of work and its history."""
+
+    id: str
+    source: str = Field(pattern=f"^{SOURCE_PATTERN}$")
+    payload: Payload
+    state: State = State.PENDING
+    attempts: int = 0  # failures that count, in this generation
+    crashes: int = 0  # runs that vanished without a word, in this generation
+    max_attempts: int = 5
+    generation: int = 1  # raised by a person's requeue
+    serial: int = 0  # raised by each published copy
+    not_before: float | None = None  # Unix seconds
+    lease_until: float | None = None  # Unix seconds
+    waited_s: float = 0.0  # spent postponed while the source was open: the age that counts
+    first_failure: float | None = None  # Unix seconds
+    last_failure: float | None = None  # Unix seconds
+    last_reason: str | None = None
+    format: int = FORMAT
+
+    @property
+    def kind(self) -> Kind:
+        """Which actor performs it."""
+        return Kind(self.payload.kind)
+
+    def to_message(self) -> dict[str, Any]:
+        """The JSON form that a message carries."""
+        return self.model_dump(mode="json", exclude_defaults=True) | {
+            "payload": self.payload.model_dump(mode="json", exclude_defaults=True)
+            | {"kind": self.payload.kind},
+            "format": self.format,
+        }
+
+
+class NewerFormat(Exception):
+    """A message written by a newer Headrace than this one: to be delayed for a worker that can
+    read it."""
+
+
+def parse_task(record: object) -> Task:
+    """Read a message's record. Raises `Malformed` naming the field, `NewerFormat` for a version
+    above ours."""
+    if (
+        isinstance(record, dict)
+        and isinstance(record.get("format"), int)
+        and record["format"] > FORMAT
+    ):
+        raise NewerFormat(f"task format {record['format']}; this worker reads up to {FORMAT}")
+    try:
+        return Task.model_validate(record)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(str(part) for part in first["loc"]) or "record"
+        raise Malformed(
+            f"task record: {place}: {first['msg']}", reason="bad_task_record"
+        ) from error
+
+
+def discover_task(source: str, payload: DiscoverPayload, *, max_attempts: int = 5) -> Task:
+    """The task that reads `payload`'s page."""
+    ident = discover_task_id(payload.feed, payload.walk, payload.page)
+    return Task(id=ident, source=source, payload=payload, max_attempts=max_attempts)
+
+
+def image_task(
+    source: str, payload: ImagePayload, *, generation: int = 1, max_attempts: int = 5
+) -> Task:
+    """The task that gets `payload`'s file."""
+    ident = image_task_id(payload.media)
+    return Task(
+        id=ident, source=source, payload=payload, generation=generation, max_attempts=max_attempts
+    )
+
+
+def subject(task: Task) -> str:
+    """What the task is about, for people: an address without its query, or a page of a feed."""
+    match task.payload:
+        case ImagePayload(url=url):
+            return url.partition("?")[0]
+        case DiscoverPayload(address=address, page=page):
+            return f"{address.partition('?')[0]} page {page}"
+        case _ as never:
+            assert_never(never)

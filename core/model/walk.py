@@ -1,0 +1,74 @@
+"""A walk: one reading of a feed from its newest page to the last, page by page. A feed has one open
+at a time."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict
+
+from core.model.post import Skipped
+from core.model.task import ImagePayload
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class FeedRecord(_Frozen):
+    """`feeds/FEED.json`: what a feed id stands for."""
+
+    format: int = 1
+    feed: str  # feed id
+    source: str
+    adapter: str
+    address: str  # secrets struck out
+
+
+class Walk(_Frozen):
+    """`walks/FEED/WALK/walk.json`: written when the walk is opened. Ids sort by opening time."""
+
+    format: int = 1
+    walk: str
+    feed: str
+    opened_at: float  # Unix seconds
+
+
+class WalkPage(_Frozen):
+    """`walks/FEED/WALK/000001.json`: created exclusively, after the page's tasks and its next page
+    are confirmed. Holds its media whole, so that what is unfinished can be published anew."""
+
+    format: int = 1
+    walk: str
+    feed: str
+    page: int  # from 1
+    cursor: str | None = None  # the one that asked for this page
+    next_cursor: str | None = None  # None: the last page
+    checkpoint: str | None = None  # a cursor seen at the last power of two: finds any loop
+    newest_first: bool = False  # «nothing new» on it may end the walk
+    posts: tuple[str, ...] = ()  # post ids
+    new_posts: int = 0  # not known from an earlier completed walk
+    media: tuple[ImagePayload, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    notes: tuple[str, ...] = ()
+    read_at: float  # Unix seconds
+
+
+class WalkState(StrEnum):
+    """How a walk ended."""
+
+    COMPLETE = "complete"  # to its last page, or to where everything was known
+    BROKEN = "broken"  # a page died
+
+
+class WalkEnd(_Frozen):
+    """`walks/FEED/WALK/closed.json`."""
+
+    format: int = 1
+    walk: str
+    feed: str
+    state: WalkState
+    reason: str  # "last_page", "nothing_new", "cursor_repeats", or the dead page's reason
+    message: str = ""  # for people
+    pages: int
+    closed_at: float  # Unix seconds

@@ -1,0 +1,199 @@
+"""The seams: what the steps need of the ledger, the budget and the queue. Each has one contract
+suite in tests/contract, run over every implementation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from core.model.end import Failure
+from core.model.partial import Validators
+from core.model.task import Task
+
+# --- the ledger ---
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The task may run. `task` has the attempts and crashes of message and ledger merged (the
+    larger counts)."""
+
+    task: Task
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Another delivery runs it; its lease ends in `delay_s` seconds."""
+
+    delay_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Early:
+    """It must not run for another `delay_s` seconds."""
+
+    delay_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Superseded:
+    """A newer copy or generation was published: this one is acknowledged and dropped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vanished:
+    """The last run's lease ended without release, renewal or publication: it crashed. `task` is
+    merged as in `Lease`."""
+
+    task: Task
+
+
+@dataclass(frozen=True, slots=True)
+class OpenWork:
+    """What a source has open besides what lies ready in its lanes."""
+
+    leased: int
+    delayed: int
+
+
+class Ledger(Protocol):
+    """What is open just now: leases, attempts, serials, delays. It may be lost at any moment at
+    the cost of a few repeated requests; the message and the store carry what must survive.
+    Raises `SharedStateDown`."""
+
+    def begin(self, task: Task, *, lease_s: float) -> Lease | Held | Early | Superseded | Vanished:
+        """Take the task's lease, unless one of the other answers holds. An expired lease that
+        nobody ended answers `Vanished` (and stays so until a copy is published or `begin` is
+        called with a larger serial)."""
+
+    def renew(self, task: Task, token: str, *, lease_s: float, progress: bool = False) -> bool:
+        """Prolong the lease from now; False when another token holds it. A lease that the ledger
+        forgot is taken anew. `progress` wipes the crashes counted so far."""
+
+    def published(self, copy: Task, *, delay_s: float, token: str | None) -> None:
+        """`copy` was published and confirmed with a delay: keep its serial if it is the highest,
+        its attempts, crashes and the time before which no copy runs; end the lease if `token`
+        holds it (or none does)."""
+
+    def release(self, task: Task, token: str) -> None:
+        """End the lease in good order, if `token` still holds it: nothing is counted, the copy
+        may run again at once."""
+
+    def finish(self, task: Task) -> None:
+        """The task's end is durable: forget it, whoever holds it (later copies find the end in
+        the store)."""
+
+    def open_work(self, source: str) -> OpenWork:
+        """Leased and delayed tasks of a source; neither can drift (sorted sets by time)."""
+
+
+# --- the budget ---
+
+
+@dataclass(frozen=True, slots=True)
+class BucketKey:
+    """One bucket and its terms. `name` is a source, or `source/host` for sources spread over
+    many hosts."""
+
+    name: str
+    rate: float  # tokens a second
+    burst: int  # tokens at most
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """The request may go out now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reserved:
+    """A token is reserved, due in `wait_s`: wait, then `confirm` with `ticket`."""
+
+    wait_s: float
+    ticket: str
+
+
+@dataclass(frozen=True, slots=True)
+class Denied:
+    """Nothing was charged; a token is due in `wait_s` at the earliest. `blocked` when the source
+    told us to stop."""
+
+    wait_s: float
+    blocked: bool = False
+
+
+class Budget(Protocol):
+    """Token buckets by source, shared by every worker. In any window of any length t at most
+    burst + rate * t grants. Raises `SharedStateDown`: then nothing goes out."""
+
+    def take(
+        self, buckets: Sequence[BucketKey], *, horizon_s: float
+    ) -> Granted | Reserved | Denied:
+        """One token of every bucket in `buckets` together: at once, within `horizon_s`, or not."""
+
+    def confirm(self, buckets: Sequence[BucketKey], ticket: str) -> Granted | Reserved | Denied:
+        """Turn a due reservation into a grant. `Reserved` again (same ticket) for a rest of the
+        wait, `Denied` when a block or a flush voided it: take anew."""
+
+    def block(self, source: str, *, seconds: float) -> None:
+        """No grant of the source for `seconds` from now; a longer block stands. Voids
+        reservations."""
+
+    def blocked_for(self, source: str) -> float:
+        """Seconds until the source's block ends; 0.0 when open."""
+
+
+# --- the queue ---
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A task to publish, and how long it rests before it reaches its lane (0: at once)."""
+
+    task: Task
+    delay_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """A task that ended dead, and why."""
+
+    task: Task
+    failure: Failure
+
+
+class Publisher(Protocol):
+    """Publishes and returns only when everything was confirmed. Raises `BrokerDown`: nothing is
+    known to be published then, and publishing again is harmless."""
+
+    def publish(self, window: Sequence[Copy]) -> None:
+        """Put copies on their lanes, or on their way there through the delay queues."""
+
+    def bury(self, letter: DeadLetter) -> None:
+        """Put a dead letter into its source's dead queue, with headers for people."""
+
+
+class Depths(Protocol):
+    """How much work lies ready."""
+
+    def ready(self, source: str) -> int:
+        """Messages ready in the source's lanes. Raises `BrokerDown`."""
+
+
+# --- the half got ---
+
+
+class Partial(Protocol):
+    """A half got file with one writer. Staging hands it out; the fetcher fills it."""
+
+    path: Path
+    validators: Validators | None  # of the answer whose first bytes it holds
+
+    def keep(self, validators: Validators) -> None:
+        """Remember the answer, for a successor."""
+
+    def restart(self) -> None:
+        """Drop the bytes and what is remembered."""

@@ -1,0 +1,237 @@
+"""The settings: one frozen tree, read from `headrace.toml` and the environment, unknown names
+refused with their place.
+
+The only file that reads the environment. Secrets never show: `SecretStr` prints as stars."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import re
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+)
+
+from core.errors import Misconfigured
+
+DEFAULT_FILE = "headrace.toml"
+SOURCE_NAME = re.compile(r"[a-z0-9_-]{1,40}")
+RESERVED_SOURCES = frozenset({"headrace"})
+DEFAULT_SOURCE = "feed"  # what an address outside the settings belongs to
+
+ADAPTERS = ("feed", "rss", "jsonfeed", "list")
+AdapterName = Literal["feed", "rss", "jsonfeed", "list"]
+
+
+def _secret(value: object) -> object:
+    """A secret is a string, or `{ env = "NAME" }`, read here."""
+    if not isinstance(value, dict):
+        return value
+    if set(value) != {"env"} or not isinstance(value["env"], str):
+        raise ValueError('a secret is a string or { env = "NAME" }')
+    try:
+        return os.environ[value["env"]]
+    except KeyError:
+        raise ValueError(f"the environment variable {value['env']} is not set") from None
+
+
+Secret = Annotated[SecretStr, BeforeValidator(_secret)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=1)]
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class SourceSettings(_Frozen):
+    """`[sources.NAME]`: one site, or one family of feeds, with its budget."""
+
+    adapter: AdapterName = "feed"
+    rate: Positive = 10.0  # requests a second, however many workers run
+    burst: Count = 20  # requests at once after a pause
+    concurrency: Count | None = (
+        None  # tasks at a time in one process; None: a quarter of its threads
+    )
+    headers: dict[str, str] = {}  # sent with every request of the source
+    secret_headers: dict[
+        str, Secret
+    ] = {}  # sent to `secret_hosts` only; never in a message, log or record
+    secret_query: dict[
+        str, Secret
+    ] = {}  # added to addresses on `secret_hosts`; struck out everywhere else
+    secret_hosts: tuple[str, ...] = ()  # exact host names
+    user_agent: str | None = None
+    max_file_bytes: Count = 4 * 1024**3
+    max_page_bytes: Count = 64 * 1024**2
+
+    @field_validator("secret_hosts")
+    @classmethod
+    def _lower(cls, hosts: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(host.lower() for host in hosts)
+
+
+class FeedSettings(_Frozen):
+    """`[feeds.NAME]`: an address that is read again and again."""
+
+    source: str
+    address: str
+
+
+class RetrySettings(_Frozen):
+    """`[retries]`: exponential backoff with full jitter, between a floor and a cap."""
+
+    max_attempts: Count = 5
+    base_s: Positive = 2.0
+    floor_s: Positive = 1.0
+    cap_s: Positive = 3600.0
+    max_crashes: Count = 8
+    max_wait_s: Positive = 7 * 86_400.0  # postponed while the source was open
+
+
+class FetchSettings(_Frozen):
+    """`[fetch]`: deadlines and bounds of every request."""
+
+    connect_s: Positive = 10.0
+    idle_s: Positive = 20.0
+    total_s: Positive = 3600.0
+    min_bytes_per_s: Positive = 1024.0  # mean over any `min_rate_window_s`
+    min_rate_window_s: Positive = 60.0
+    max_redirects: Annotated[int, Field(ge=0, le=20)] = 8
+    min_free_bytes: Annotated[int, Field(ge=0)] = 256 * 1024**2  # kept free on the store's disk
+    hand_over_s: Positive = 600.0  # a longer step goes back to its lane's head, with what it has
+    user_agent: str = "Headrace (+https://github.com/headrace/headrace)"
+    allow_networks: tuple[str, ...] = ()  # refused by default: private, loopback, link-local, ...
+
+    @field_validator("allow_networks")
+    @classmethod
+    def _networks(cls, networks: tuple[str, ...]) -> tuple[str, ...]:
+        for network in networks:
+            ipaddress.ip_network(network)
+        return networks
+
+
+class LeaseSettings(_Frozen):
+    """`[lease]`."""
+
+    seconds: Positive = 30.0
+
+
+class BackpressureSettings(_Frozen):
+    """`[backpressure]`: open tasks of a source, past which its walks wait."""
+
+    high_water: Count = 2000
+    low_water: Count = 1000
+
+
+class BrokerSettings(_Frozen):
+    """`[broker]`: RabbitMQ."""
+
+    url: Secret = SecretStr("amqp://guest:guest@127.0.0.1:5672/%2F")
+
+
+class RedisSettings(_Frozen):
+    """`[redis]`."""
+
+    url: Secret = SecretStr("redis://127.0.0.1:6379/0")
+
+
+class Settings(_Frozen):
+    """Everything. Every default runs on a laptop without a service."""
+
+    store: Path = Path("headrace-store")
+    sources: dict[str, SourceSettings] = {}
+    feeds: dict[str, FeedSettings] = {}
+    broker: BrokerSettings = BrokerSettings()
+    redis: RedisSettings = RedisSettings()
+    retries: RetrySettings = RetrySettings()
+    lease: LeaseSettings = LeaseSettings()
+    fetch: FetchSettings = FetchSettings()
+    backpressure: BackpressureSettings = BackpressureSettings()
+
+    @field_validator("sources")
+    @classmethod
+    def _names(cls, sources: dict[str, SourceSettings]) -> dict[str, SourceSettings]:
+        for name in sources:
+            if not SOURCE_NAME.fullmatch(name):
+                raise ValueError(f"{name!r}: a source's name is 1 to 40 of a-z, 0-9, _ and -")
+            if name in RESERVED_SOURCES:
+                raise ValueError(f"{name!r} is a name of our own: choose another")
+        return sources
+
+    def model_post_init(self, _context: object) -> None:
+        """Feeds name sources that exist."""
+        for name, feed in self.feeds.items():
+            if feed.source not in self.all_sources():
+                raise ValueError(f"feeds.{name}.source: there is no [sources.{feed.source}]")
+
+    def all_sources(self) -> dict[str, SourceSettings]:
+        """The configured sources and the one that every other address belongs to."""
+        return {DEFAULT_SOURCE: SourceSettings()} | self.sources
+
+    def source(self, name: str) -> SourceSettings:
+        """One source. Raises `Misconfigured` for a name that the settings lack."""
+        try:
+            return self.all_sources()[name]
+        except KeyError:
+            raise Misconfigured(
+                f"source {name!r} is not in the settings: add [sources.{name}] to {DEFAULT_FILE}",
+                reason="unknown_source",
+            ) from None
+
+
+def find_file(explicit: Path | None) -> Path | None:
+    """`--config`, else HEADRACE_CONFIG, else headrace.toml in the working folder, else none."""
+    if explicit is not None:
+        return explicit
+    if named := os.environ.get("HEADRACE_CONFIG"):
+        return Path(named)
+    default = Path(DEFAULT_FILE)
+    return default if default.is_file() else None
+
+
+def load(explicit: Path | None = None) -> Settings:
+    """The settings from file and environment (HEADRACE_STORE, HEADRACE_RABBITMQ_URL,
+    HEADRACE_REDIS_URL win over the file). Raises `Misconfigured` naming file, key and fault."""
+    path = find_file(explicit)
+    tree = _read(path) if path else {}
+    for variable, (section, key) in {
+        "HEADRACE_RABBITMQ_URL": ("broker", "url"),
+        "HEADRACE_REDIS_URL": ("redis", "url"),
+    }.items():
+        if variable in os.environ:
+            tree.setdefault(section, {})[key] = os.environ[variable]
+    if "HEADRACE_STORE" in os.environ:
+        tree["store"] = os.environ["HEADRACE_STORE"]
+    try:
+        return Settings.model_validate(tree)
+    except ValidationError as error:
+        raise Misconfigured(_explain(path, error), reason="bad_settings") from None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise Misconfigured(f"{path}: {error.strerror}", reason="bad_settings") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise Misconfigured(f"{path}: not valid TOML: {error}", reason="bad_settings") from error
+
+
+def _explain(path: Path | None, error: ValidationError) -> str:
+    lines = []
+    for fault in error.errors(include_url=False, include_input=False):
+        place = ".".join(str(part) for part in fault["loc"]) or "settings"
+        what = "no such setting" if fault["type"] == "extra_forbidden" else fault["msg"]
+        lines.append(f"{path or 'environment'}: {place}: {what}")
+    return "\n".join(lines)

@@ -1,0 +1,41 @@
+"""Builders: a valid task, with what the test cares about named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.model.ids import media_id
+from core.model.post import MediaKind
+from core.model.task import DiscoverPayload, ImagePayload, Task, discover_task, image_task
+
+
+def an_image_payload(url: str = "https://pictures.example/1.jpg", **fields: Any) -> ImagePayload:
+    defaults = {
+        "media": media_id(fields.pop("source", "feed"), url),
+        "media_kind": MediaKind.IMAGE,
+        "post": "p" * 32,
+        "feed": "f" * 16,
+    }
+    return ImagePayload(url=url, **(defaults | fields))
+
+
+def an_image_task(
+    url: str = "https://pictures.example/1.jpg", *, source: str = "feed", **fields: Any
+) -> Task:
+    payload = fields.pop("payload", None) or an_image_payload(url, source=source)
+    return image_task(source, payload).model_copy(update=fields)
+
+
+def a_discover_task(*, source: str = "feed", **fields: Any) -> Task:
+    payload = DiscoverPayload(
+        **(
+            {
+                "feed": "f" * 16,
+                "adapter": "rss",
+                "address": "https://feeds.example/rss.xml",
+                "walk": "w1",
+            }
+            | fields
+        )
+    )
+    return discover_task(source, payload)

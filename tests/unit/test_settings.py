@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.errors import Misconfigured
+from core.settings import Settings, find_file, load
+
+
+def settings_from(tmp_path: Path, text: str) -> Settings:
+    path = tmp_path / "headrace.toml"
+    path.write_text(text, encoding="utf-8")
+    return load(path)
+
+
+def test_without_a_file_every_default_stands(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    settings = load()
+
+    assert settings.store == Path("headrace-store")
+    assert set(settings.all_sources()) == {"feed"}
+
+
+def test_an_unknown_key_is_refused_with_its_place(tmp_path):
+    with pytest.raises(
+        Misconfigured, match=r"toml: sources\.press\.rat: no such setting"
+    ):
+        settings_from(tmp_path, "[sources.press]\nrat = 3\n")
+
+
+@pytest.mark.parametrize("line", ["rate = 0", "rate = -1", "burst = 0", "rate = inf", "rate = nan"])
+def test_a_budget_that_could_never_be_kept_is_refused(tmp_path, line):
+    with pytest.raises(Misconfigured, match=r"sources\.press"):
+        settings_from(tmp_path, f"[sources.press]\n{line}\n")
+
+
+@pytest.mark.parametrize("name", ["Upper", "dot.ted", "x" * 41, "headrace"])
+def test_a_source_name_that_could_not_name_a_lane_is_refused(tmp_path, name):
+    with pytest.raises(Misconfigured, match=name):
+        settings_from(tmp_path, f'[sources."{name}"]\nrate = 1\n')
+
+
+def test_a_feed_of_an_unknown_source_is_refused(tmp_path):
+    with pytest.raises(Misconfigured, match=r"there is no \[sources.press\]"):
+        settings_from(
+            tmp_path, '[feeds.daily]\nsource = "press"\naddress = "https://press.example/rss"\n'
+        )
+
+
+def test_broken_toml_names_the_file_and_the_line(tmp_path):
+    with pytest.raises(Misconfigured, match=r"headrace\.toml: not valid TOML: .*line 1"):
+        settings_from(tmp_path, "store = \n")
+
+
+def test_a_missing_file_says_so(tmp_path):
+    with pytest.raises(Misconfigured, match="No such file"):
+        load(tmp_path / "absent.toml")
+
+
+def test_a_secret_comes_from_the_environment_and_never_shows(tmp_path, monkeypatch):
+    monkeypatch.setenv("PRESS_COOKIE", "sid=hush")
+
+    settings = settings_from(
+        tmp_path,
+        '[sources.press]\nsecret_hosts = ["Press.example"]\n'
+        '[sources.press.secret_headers]\nCookie = { env = "PRESS_COOKIE" }\n',
+    )
+
+    source = settings.source("press")
+    assert source.secret_headers["Cookie"].get_secret_value() == "sid=hush"
+    assert source.secret_hosts == ("press.example",)
+    assert "hush" not in repr(settings)
+
+
+def test_a_secret_whose_variable_is_not_set_names_it(tmp_path, monkeypatch):
+    monkeypatch.delenv("ABSENT", raising=False)
+
+    with pytest.raises(Misconfigured, match="the environment variable ABSENT is not set"):
+        settings_from(tmp_path, '[broker]\nurl = { env = "ABSENT" }\n')
+
+
+def test_the_environment_names_the_file_and_wins_over_its_addresses(tmp_path, monkeypatch):
+    path = tmp_path / "elsewhere.toml"
+    path.write_text('[redis]\nurl = "redis://one/0"\n', encoding="utf-8")
+    monkeypatch.setenv("HEADRACE_CONFIG", str(path))
+    monkeypatch.setenv("HEADRACE_REDIS_URL", "redis://two/0")
+    monkeypatch.setenv("HEADRACE_STORE", "/somewhere")
+
+    settings = load()
+
+    assert find_file(None) == path
+    assert settings.redis.url.get_secret_value() == "redis://two/0"
+    assert settings.store == Path("/somewhere")
+
+
+def test_an_unknown_source_says_what_to_add():
+    with pytest.raises(Misconfigured, match=r"add \[sources\.gone\]"):
+        Settings().source("gone")
+
+
+def test_a_network_that_is_none_is_refused(tmp_path):
+    with pytest.raises(Misconfigured, match="allow_networks"):
+        settings_from(tmp_path, '[fetch]\nallow_networks = ["localhost"]\n')
