@@ -24,9 +24,7 @@ def test_without_a_file_every_default_stands(tmp_path, monkeypatch):
 
 
 def test_an_unknown_key_is_refused_with_its_place(tmp_path):
-    with pytest.raises(
-        Misconfigured, match=r"toml: sources\.press\.rat: no such setting"
-    ):
+    with pytest.raises(Misconfigured, match=r"toml: sources\.press\.rat: no such setting"):
         settings_from(tmp_path, "[sources.press]\nrat = 3\n")
 
 

@@ -1,0 +1,152 @@
+"""What holds for every adapter and any input."""
+
+from __future__ import annotations
+
+import json
+from urllib.parse import urlsplit
+from xml.sax.saxutils import escape, quoteattr
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.errors import Malformed
+from core.model.post import FeedPage, Post
+from core.sources import ADAPTERS
+from core.sources.dates import read_date
+from core.sources.resolve import Unusable, resolve
+from tests.support.pages import parse, rss
+
+NAMES = st.sampled_from(sorted(ADAPTERS))
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["id", "url", "title", "image", "attachments", "mime_type", "authors"]),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+FRAGMENTS = st.sampled_from(
+    [
+        b"<rss>", b"</rss>", b"<channel>", b"</channel>", b"<item>", b"</item>", b"<guid>", b"&",
+        b"<media:group>", b"<media:content url='/1.png'/>", b"<![CDATA[", b"]]>", b"<!--", b"-->",
+        b"<!DOCTYPE x>", b"<?xml version='1.0'?>", b"<feed xmlns='http://www.w3.org/2005/Atom'>",
+        b"<entry>", b"</entry>", b"</feed>", b'{"items": [', b"]}", b"{", b"}", b"http://a/b.jpg\n",
+        b"<![", b"<!", b"<", b">", b"\xff", b"\0", b" ", b"<a b=", b"'", b'"', b"</", b"&#0;",
+        b"xml:base='//['", b"<link rel='next' href='http://[/'/>",
+    ]
+)  # fmt: skip
+
+
+def _page_or_malformed(name: str, body: bytes) -> FeedPage | None:
+    try:
+        return parse(name, body)
+    except Malformed:
+        return None
+
+
+def _check(post: Post) -> None:
+    """What everybody further on relies on."""
+    assert post.key
+    assert [media.position for media in post.media] == list(range(len(post.media)))
+    for media in post.media:
+        assert media.renditions
+        for rendition in media.renditions:
+            parts = urlsplit(rendition.url)
+            assert parts.scheme in ("http", "https")
+            assert parts.hostname
+            assert not parts.fragment
+    assert Post.model_validate_json(post.model_dump_json()) == post
+
+
+@given(NAMES, st.binary(max_size=300))
+def test_any_bytes_give_a_page_or_malformed(name: str, body: bytes) -> None:
+    _page_or_malformed(name, body)
+
+
+@settings(max_examples=400)
+@given(NAMES, st.lists(FRAGMENTS, max_size=25))
+def test_any_pieces_of_feeds_give_a_page_or_malformed(name: str, pieces: list[bytes]) -> None:
+    page = _page_or_malformed(name, b"".join(pieces))
+
+    for post in page.posts if page else ():
+        _check(post)
+
+
+@settings(max_examples=300)
+@given(st.lists(JSON_VALUES, max_size=4), JSON_VALUES)
+def test_any_json_in_items_keeps_every_object_as_a_post(
+    items: list[object], following: object
+) -> None:
+    body = json.dumps({"items": items, "next_url": following})
+    page = parse("jsonfeed", body)
+
+    for post in page.posts:
+        _check(post)
+    objects = [item for item in items if isinstance(item, dict)]
+    twice = [skipped for skipped in page.skipped if skipped.reason == "duplicate"]
+    assert len(page.posts) + len(twice) == len(objects)
+
+
+XML_TEXT = st.text(
+    st.characters(min_codepoint=32, max_codepoint=0xFFFD, exclude_categories=("Cs",)), max_size=30
+)
+
+
+@given(st.lists(st.tuples(XML_TEXT, XML_TEXT, XML_TEXT), max_size=5))
+def test_any_text_in_items_keeps_every_item(fields: list[tuple[str, str, str]]) -> None:
+    items = [
+        f"<guid>{number} {escape(guid)}</guid><pubDate>{escape(date)}</pubDate>"
+        f"<enclosure url={quoteattr(url)} length={quoteattr(date)} type={quoteattr(guid)}/>"
+        for number, (guid, date, url) in enumerate(fields)
+    ]
+    page = parse("rss", rss(*items))
+
+    assert len(page.posts) == len(fields)
+    for post in page.posts:
+        _check(post)
+
+
+@given(st.text(max_size=60), st.sampled_from([None, "https://a.example.com/x/y?z"]))
+def test_an_address_is_whole_or_unusable(raw: str, base: str | None) -> None:
+    found = resolve(raw, base)
+
+    if not isinstance(found, Unusable):
+        assert resolve(found, None) == found
+        assert urlsplit(found).scheme in ("http", "https")
+
+
+@given(st.text(max_size=60))
+def test_reading_a_date_never_fails(text: str) -> None:
+    found = read_date(text)
+
+    assert found is None or found.utcoffset() is not None
+
+
+@given(st.datetimes())
+def test_a_date_that_we_write_is_read_back(moment: object) -> None:
+    found = read_date(f"{moment}")
+
+    assert found is not None
+    assert found.replace(tzinfo=None) == moment
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.sampled_from(["", "# c", "x", "https://a.example.com/%d.jpg"]), max_size=2500))
+def test_a_list_read_in_chunks_loses_nothing(lines: list[str]) -> None:
+    whole = [line % number if "%" in line else line for number, line in enumerate(lines)]
+    body = "https://a.example.com/first.jpg\n" + "\n".join(whole)
+    cursor, found, skipped = None, [], 0
+    for _ in range(10):
+        page = parse("list", body, cursor=cursor)
+        found += [post.key for post in page.posts]
+        skipped += len(page.skipped)
+        cursor = page.cursor
+        if cursor is None:
+            break
+
+    assert found[1:] == [line for line in whole if line.startswith("https")]
+    assert skipped == whole.count("x")
