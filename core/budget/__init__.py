@@ -1,0 +1,1 @@
+"""The token bucket by source: a strategy and storages on the `limits` library."""

@@ -1,0 +1,60 @@
+"""The token bucket as a strategy of the `limits` library, which has none (5.8)."""
+
+from __future__ import annotations
+
+import math
+
+from limits import RateLimitItem
+from limits.strategies import RateLimiter
+from limits.util import WindowStats
+
+from core.budget.answer import SECOND_US, Answer, Block, Claim, Verdict
+from core.budget.memory import MemoryBucketStorage
+from core.budget.redis import RedisBucketStorage
+from core.clock import Clock
+from core.errors import Misconfigured
+from core.ports import BucketKey
+
+
+class TokenBucketRateLimiter(RateLimiter):
+    """A bucket is known by its identifiers alone: the library's `key_for` has the amount in it, so
+    that a changed rate would start a new bucket, full at that."""
+
+    def __init__(self, storage: MemoryBucketStorage | RedisBucketStorage, clock: Clock) -> None:
+        super().__init__(storage)
+        self._buckets = storage
+        self._clock = clock
+
+    def hit(self, item: RateLimitItem, *identifiers: str, cost: int = 1) -> bool:
+        claim = Claim([_terms(item, identifiers)], ticket="", known=[0], cost=cost)
+        return self._buckets.take(claim).verdict is Verdict.GRANTED
+
+    def test(self, item: RateLimitItem, *identifiers: str, cost: int = 1) -> bool:
+        return self._buckets.level(_terms(item, identifiers)).free >= cost
+
+    def get_window_stats(self, item: RateLimitItem, *identifiers: str) -> WindowStats:
+        level = self._buckets.level(_terms(item, identifiers))
+        full_at = self._clock.now() + level.full_in_us / SECOND_US
+        return WindowStats(full_at, max(0, math.floor(level.free)))
+
+    def clear(self, item: RateLimitItem, *identifiers: str) -> None:
+        self._buckets.clear(_terms(item, identifiers).name)
+
+    def take(self, claim: Claim) -> Answer:
+        """Grant, reserve or deny one request's tokens, of several buckets together."""
+        return self._buckets.take(claim)
+
+    def confirm(self, claim: Claim) -> Answer:
+        """Turn a reservation into a grant, once."""
+        return self._buckets.confirm(claim)
+
+    def block(self, name: str, *, seconds: float) -> Block:
+        """Close a bucket; a longer block stands. 0 only asks."""
+        return self._buckets.block(name, math.ceil(seconds * SECOND_US))
+
+
+def _terms(item: RateLimitItem, identifiers: tuple[str, ...]) -> BucketKey:
+    """`20 per 2 seconds`: a burst of 20, refilled at 10 a second."""
+    if not identifiers:
+        raise Misconfigured("a token bucket is known by its identifiers: name at least one")
+    return BucketKey("/".join(identifiers), item.amount / item.get_expiry(), item.amount)

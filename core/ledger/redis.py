@@ -1,0 +1,91 @@
+"""The ledger that all workers share, in Redis, on its clock. Each method is one script; task.lua
+has what they share. Every script may run twice, should its first answer get lost."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from core.ledger.record import SECOND_US, leased, merged, not_before_us
+from core.model.task import Task
+from core.ports import Early, Held, Lease, OpenWork, Superseded, Vanished
+from core.shared_state.server import Argument, RedisServer, Script, read_lua
+
+_PREFIX = "headrace"
+
+
+class RedisLedger:
+    """Implements `core.ports.Ledger`. Connects when it is first used."""
+
+    def __init__(self, url: str, server: RedisServer | None = None) -> None:
+        self._server = server or RedisServer(url)
+        self._begin = self._task_script("begin")
+        self._renew = self._task_script("renew")
+        self._published = self._task_script("published")
+        self._release = self._task_script("release")
+        self._finish = self._task_script("finish")
+        self._open_work = self._server.script(_lua("open_work"))
+
+    def begin(self, task: Task, *, lease_s: float) -> Lease | Held | Early | Superseded | Vanished:
+        token = secrets.token_hex(16)
+        word, *told = self._run(
+            self._begin,
+            task,
+            not_before_us(task),
+            task.attempts,
+            task.crashes,
+            token,
+            _us(lease_s),
+        )
+        match word:
+            case b"leased":
+                return Lease(leased(task, *told), token)
+            case b"held":
+                return Held(told[0] / SECOND_US)
+            case b"early":
+                return Early(told[0] / SECOND_US)
+            case b"vanished":
+                return Vanished(merged(task, *told))
+            case _:
+                return Superseded()
+
+    def renew(self, task: Task, token: str, *, lease_s: float, progress: bool = False) -> bool:
+        counts = (task.attempts, task.crashes)
+        told = self._run(self._renew, task, token, _us(lease_s), int(progress), *counts)
+        return bool(told)
+
+    def published(self, copy: Task, *, delay_s: float, token: str | None) -> None:
+        counts = (copy.attempts, copy.crashes)
+        self._run(self._published, copy, token or "", _us(max(0.0, delay_s)), *counts)
+
+    def release(self, task: Task, token: str) -> None:
+        self._run(self._release, task, token)
+
+    def finish(self, task: Task) -> None:
+        self._run(self._finish, task)
+
+    def open_work(self, source: str) -> OpenWork:
+        return OpenWork(*self._server.run(self._open_work, _sets(source), []))
+
+    def close(self) -> None:
+        """Close every thread's connection."""
+        self._server.close()
+
+    def _task_script(self, name: str) -> Script:
+        return self._server.script(_lua("task"), _lua(name))
+
+    def _run(self, script: Script, task: Task, *arguments: Argument) -> Any:  # noqa: ANN401 - what a script answers
+        keys = [f"{_PREFIX}:task:{task.id}", *_sets(task.source)]
+        return self._server.run(script, keys, [task.id, task.generation, task.serial, *arguments])
+
+
+def _lua(name: str) -> str:
+    return read_lua("core.ledger", f"{name}.lua")
+
+
+def _sets(source: str) -> list[str]:
+    return [f"{_PREFIX}:leased:{source}", f"{_PREFIX}:delayed:{source}"]
+
+
+def _us(seconds: float) -> int:
+    return round(seconds * SECOND_US)

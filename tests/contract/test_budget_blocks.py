@@ -1,0 +1,217 @@
+"""What every budget promises of changed terms, blocks and a flushed storage."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.budget.budget import TokenBudget
+from core.ports import BucketKey, Denied, Granted
+from tests.support.budget_world import (
+    HOST,
+    SLOW,
+    STORAGES,
+    World,
+    budget_world,
+    drain,
+    fill,
+    reserve,
+)
+
+
+@pytest.fixture(params=STORAGES)
+def world(request: pytest.FixtureRequest) -> World:
+    return budget_world(request)
+
+
+@pytest.fixture
+def budget(world: World) -> TokenBudget:
+    return world.process()
+
+
+# --- changed terms ---
+
+
+def test_a_changed_rate_goes_on_with_the_tokens_there_are(
+    world: World, budget: TokenBudget
+) -> None:
+    fill(world)
+    drain(budget)
+
+    assert budget.take([BucketKey("slow", 4.0, 3)], horizon_s=0.0) == Denied(0.25)
+
+
+def test_the_time_before_a_change_counts_at_the_old_rate(world: World, budget: TokenBudget) -> None:
+    fill(world)
+    drain(budget)
+    world.clock.advance(1.0)
+
+    assert drain(budget, BucketKey("slow", 100.0, 50)) == 2
+
+
+def test_a_smaller_burst_holds_at_once(world: World, budget: TokenBudget) -> None:
+    fill(world)
+
+    assert drain(budget, BucketKey("slow", 2.0, 1)) == 1
+
+
+def test_a_larger_burst_gives_no_token_away(world: World, budget: TokenBudget) -> None:
+    fill(world)
+
+    assert drain(budget, BucketKey("slow", 2.0, 50)) == 3
+
+
+# --- blocks ---
+
+
+def test_a_blocked_source_grants_nothing(world: World, budget: TokenBudget) -> None:
+    fill(world)
+    budget.block("slow", seconds=30.0)
+
+    assert budget.take([SLOW], horizon_s=60.0) == Denied(30.0, blocked=True)
+
+
+def test_a_block_holds_for_every_process(world: World, budget: TokenBudget) -> None:
+    budget.block("slow", seconds=30.0)
+
+    assert world.process().take([SLOW], horizon_s=60.0) == Denied(30.0, blocked=True)
+
+
+def test_a_blocked_source_holds_its_hosts_back(world: World, budget: TokenBudget) -> None:
+    fill(world, SLOW, HOST)
+    budget.block("slow", seconds=30.0)
+
+    assert budget.take([SLOW, HOST], horizon_s=0.0) == Denied(30.0, blocked=True)
+
+
+def test_a_block_ends_in_time(world: World, budget: TokenBudget) -> None:
+    fill(world)
+    budget.block("slow", seconds=30.0)
+    world.clock.advance(30.0)
+
+    assert budget.take([SLOW], horizon_s=0.0) == Granted()
+
+
+def test_a_longer_block_stands(world: World, budget: TokenBudget) -> None:
+    budget.block("slow", seconds=30.0)
+    budget.block("slow", seconds=5.0)
+
+    assert budget.blocked_for("slow") == 30.0
+
+
+def test_a_block_is_prolonged(world: World, budget: TokenBudget) -> None:
+    budget.block("slow", seconds=5.0)
+    budget.block("slow", seconds=30.0)
+
+    assert budget.blocked_for("slow") == 30.0
+
+
+def test_a_block_voids_what_was_reserved(world: World, budget: TokenBudget) -> None:
+    ticket = reserve(budget)
+    budget.block("slow", seconds=1.0)
+    world.clock.advance(2.0)
+
+    assert budget.confirm([SLOW], ticket.ticket) == Denied(0.0)
+
+
+def test_a_confirm_while_blocked_is_told_so(world: World, budget: TokenBudget) -> None:
+    ticket = reserve(budget)
+    budget.block("slow", seconds=9.0)
+
+    assert budget.confirm([SLOW], ticket.ticket) == Denied(9.0, blocked=True)
+
+
+def test_a_source_nobody_blocked_is_open(budget: TokenBudget) -> None:
+    assert budget.blocked_for("slow") == 0.0
+
+
+def test_a_block_that_is_over_leaves_the_source_open(world: World, budget: TokenBudget) -> None:
+    budget.block("slow", seconds=5.0)
+    world.clock.advance(6.0)
+
+    assert budget.blocked_for("slow") == 0.0
+
+
+def test_asking_for_a_block_makes_none(world: World, budget: TokenBudget) -> None:
+    budget.blocked_for("slow")
+    ticket = reserve(budget)
+    budget.blocked_for("slow")
+    world.clock.advance(0.5)
+
+    assert budget.confirm([SLOW], ticket.ticket) == Granted()
+
+
+# --- a flush ---
+
+
+def test_a_flush_grants_nothing_twice(world: World, budget: TokenBudget) -> None:
+    fill(world)
+    drain(budget)
+    world.flush()
+
+    assert budget.take([SLOW], horizon_s=0.0) == Denied(0.5)
+
+
+def test_a_flush_voids_what_was_reserved(world: World, budget: TokenBudget) -> None:
+    ticket = reserve(budget)
+    world.flush()
+    world.clock.advance(1.0)
+
+    assert budget.confirm([SLOW], ticket.ticket) == Denied(0.0)
+
+
+def test_a_block_survives_a_flush_in_whoever_knows_it(world: World, budget: TokenBudget) -> None:
+    budget.block("slow", seconds=30.0)
+    world.flush()
+    world.clock.advance(10.0)
+
+    assert budget.take([SLOW], horizon_s=0.0) == Denied(20.0, blocked=True)
+
+
+def test_a_block_that_was_only_heard_of_survives_a_flush(world: World, budget: TokenBudget) -> None:
+    hearer = world.process()
+    budget.block("slow", seconds=30.0)
+    hearer.take([SLOW], horizon_s=0.0)
+    world.flush()
+
+    assert hearer.take([SLOW], horizon_s=0.0) == Denied(30.0, blocked=True)
+
+
+def test_a_block_told_again_holds_for_those_who_never_knew(
+    world: World, budget: TokenBudget
+) -> None:
+    budget.block("slow", seconds=30.0)
+    world.flush()
+    budget.take([SLOW], horizon_s=0.0)
+
+    assert world.process().take([SLOW], horizon_s=0.0) == Denied(30.0, blocked=True)
+
+
+def test_telling_a_block_again_does_not_prolong_it(world: World, budget: TokenBudget) -> None:
+    others = [world.process() for _ in range(3)]
+    budget.block("slow", seconds=30.0)
+    for _ in range(29):
+        world.clock.advance(1.0)
+        for other in others:
+            other.take([SLOW], horizon_s=0.0)
+
+    assert budget.blocked_for("slow") == 1.0
+
+
+def test_a_known_block_is_reported_after_a_flush(world: World, budget: TokenBudget) -> None:
+    budget.block("slow", seconds=30.0)
+    world.flush()
+
+    assert budget.blocked_for("slow") == 30.0
+
+
+def test_a_block_told_again_voids_what_was_promised_since(
+    world: World, budget: TokenBudget
+) -> None:
+    budget.block("slow", seconds=3.0)
+    world.flush()
+    innocent = world.process()
+    ticket = reserve(innocent)
+    budget.take([SLOW], horizon_s=0.0)
+    world.clock.advance(4.0)
+
+    assert innocent.confirm([SLOW], ticket.ticket) == Denied(0.0)

@@ -1,0 +1,71 @@
+"""A budget under a time that is given, whichever storage it has, for its contract suites."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+from core.budget.budget import TokenBudget
+from core.budget.memory import MemoryBucketStorage
+from core.budget.redis import RedisBucketStorage
+from core.budget.strategy import TokenBucketRateLimiter
+from core.ports import BucketKey, Granted, Reserved
+from tests.support.clock import FakeClock
+from tests.support.redis import GivenTimeServer, flush
+
+STORAGES = ["memory", pytest.param("redis", marks=pytest.mark.redis)]
+SLOW = BucketKey("slow", rate=2.0, burst=3)
+HOST = BucketKey("slow/a.test", rate=1.0, burst=2)
+
+
+@dataclass
+class World:
+    """One storage that several processes share."""
+
+    clock: FakeClock
+    storage: MemoryBucketStorage | RedisBucketStorage
+    flush: Callable[[], object]
+
+    def process(self) -> TokenBudget:
+        return TokenBudget(TokenBucketRateLimiter(self.storage, self.clock), self.clock)
+
+
+def memory_world(clock: FakeClock) -> World:
+    storage = MemoryBucketStorage(clock)
+    return World(clock, storage, storage.reset)
+
+
+def redis_world(clock: FakeClock, url: str) -> World:
+    storage = RedisBucketStorage(url, GivenTimeServer(url, clock))
+    return World(clock, storage, lambda: flush(url))
+
+
+def budget_world(request: pytest.FixtureRequest) -> World:
+    """The world of the storage that the fixture's parameter names."""
+    clock = FakeClock()
+    if request.param == "memory":
+        return memory_world(clock)
+    return redis_world(clock, request.getfixturevalue("redis_url"))
+
+
+def fill(world: World, *buckets: BucketKey) -> None:
+    """Make the buckets known, then wait until they are full."""
+    world.process().take(buckets or [SLOW], horizon_s=0.0)
+    world.clock.advance(60.0)
+
+
+def reserve(budget: TokenBudget, *buckets: BucketKey, horizon_s: float = 5.0) -> Reserved:
+    answer = budget.take(buckets or [SLOW], horizon_s=horizon_s)
+    assert isinstance(answer, Reserved), answer
+    return answer
+
+
+def drain(budget: TokenBudget, *buckets: BucketKey) -> int:
+    """Take what is there at once; how much that was."""
+    count = 0
+    while isinstance(budget.take(buckets or [SLOW], horizon_s=0.0), Granted):
+        count += 1
+        assert count < 1000
+    return count
