@@ -1,0 +1,2 @@
+"""RabbitMQ and Dramatiq: lanes, delays, dead letters, the consumer, the publisher and the retry
+middleware."""

@@ -1,0 +1,229 @@
+"""The whole queue in one process, without a server: the same broker, outcomes and turns as on
+RabbitMQ. The store is the truth here too: nothing of a finished task stays in memory."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import threading
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import assert_never, cast
+
+from dramatiq import Consumer
+from dramatiq.broker import MessageProxy
+from dramatiq.errors import QueueJoinTimeout, QueueNotFound
+
+from core.clock import Clock
+from core.errors import Misconfigured
+from core.model.task import Task
+from core.ports import Copy, DeadLetter
+from core.queue.broker import HeadraceBroker
+from core.queue.consumer import HOLD_S, SHARED_STATE_REST_S
+from core.queue.delivery import Delivery, Origin
+from core.queue.lanes import HEADRACE, lane
+from core.queue.message import decode, encode
+from core.queue.outcome import Settled, ToHead
+from core.queue.retry import Retry
+from core.queue.turns import Turns
+from core.queue.waiting import Waiting
+
+
+@dataclass(frozen=True, slots=True)
+class _Resting:
+    """A message that enters its lane later."""
+
+    body: bytes
+    redelivered: bool = False
+
+
+class EmbeddedQueue:
+    """Lanes, delays and what is held; the `Publisher` and the `Depths` of its process.
+
+    `idle` is set while no task is open: none ready, delayed, in hand or held. A step publishes
+    what follows before its own delivery is settled, so it is not set too early."""
+
+    def __init__(
+        self, sources: Mapping[str, int | None], clock: Clock, *, rng: random.Random | None = None
+    ) -> None:
+        self.turns = Turns(sources, clock)
+        self.dead: Counter[str] = Counter()  # letters by source; the letters are in the store
+        self.idle = threading.Event()
+        self.idle.set()
+        self._sources = frozenset(sources)
+        self._clock = clock
+        self._rng = rng or random.Random()  # noqa: S311 - jitter
+        self._lock = threading.Lock()
+        self._open = 0
+        self._newest: dict[str, tuple[int, int]] = {}  # open copies' generation and serial, by task
+        self._resting: Waiting[_Resting] = Waiting()
+        self._tags = itertools.count(1)
+        self._wake = threading.Event()
+
+    # --- the publisher ---
+
+    def publish(self, window: Sequence[Copy]) -> None:
+        for copy in window:
+            if copy.task.source not in self._sources:
+                raise Misconfigured(
+                    f"source {copy.task.source!r} has no lanes: it is not in the settings",
+                    reason="unknown_source",
+                )
+        with self._lock:
+            news = [copy for copy in window if self._is_news(copy.task)]
+            for copy in news:
+                self._put(_Resting(encode(copy.task)), copy.delay_s)
+            self._count(len(news))
+        self.wake()
+
+    def bury(self, letter: DeadLetter) -> None:
+        with self._lock:
+            self.dead[letter.task.source] += 1
+
+    def ready(self, source: str) -> int:
+        return self.turns.buffered(source)
+
+    def open_tasks(self) -> int:
+        """Everything that is not at its end."""
+        return self._open
+
+    def join(self, timeout_s: float | None = None) -> bool:
+        """Wait until no task is open; False when the time passed first."""
+        return self.idle.wait(timeout_s)
+
+    # --- the consumer ---
+
+    def take(self, timeout_s: float) -> Delivery | None:
+        """The next delivery that may be handed on, or None after the timeout."""
+        deadline = self._clock.monotonic() + timeout_s
+        while True:
+            self._wake.clear()
+            wait_s = self._enter_due(deadline)
+            if (delivery := self.turns.next()) is not None:
+                return delivery
+            if wait_s <= 0:
+                return None
+            self._clock.sleep(self.turns.wait_s(wait_s), wake=self._wake)
+
+    def end(self, delivery: Delivery) -> None:
+        """A run is over; what becomes of the task is its outcome's to say."""
+        if not self.turns.end(delivery, keep=True):
+            return
+        if delivery.shared_state_down:
+            self.turns.close_all(SHARED_STATE_REST_S)
+        match delivery.outcome:
+            case Settled():
+                with self._lock:
+                    self._forget(delivery.task)
+                    self._count(-1)
+            case ToHead():
+                pass  # it lies in the turns' buffer again
+            case None:
+                with self._lock:
+                    again = _Resting(encode(delivery.task), redelivered=True)
+                    self._put(again, self._rng.uniform(*HOLD_S))
+            case _ as never:
+                assert_never(never)
+        self.wake()
+
+    def granted(self, delivery: Delivery) -> None:
+        self.turns.granted(delivery)
+        self.wake()
+
+    def wake(self) -> None:
+        """Have `take` look again."""
+        self._wake.set()
+
+    # --- within the lock ---
+
+    def _is_news(self, task: Task) -> bool:
+        """Whether no copy as new as this is open. A resumed page publishes again what its run was
+        given as unfinished: the second copy would wait for the first one's lease, and the run's end
+        with it."""
+        age = (task.generation, task.serial)
+        if self._newest.get(task.id, (0, -1)) >= age:
+            return False
+        self._newest[task.id] = age
+        return True
+
+    def _forget(self, task: Task) -> None:
+        if self._newest.get(task.id) == (task.generation, task.serial):
+            del self._newest[task.id]
+
+    def _put(self, resting: _Resting, delay_s: float) -> None:
+        now = self._clock.monotonic()
+        if delay_s > 0:
+            self._resting.add(now + delay_s, resting)
+        else:
+            self._enter(resting, now)
+
+    def _enter(self, resting: _Resting, now: float) -> None:
+        """Through the same encoding as on RabbitMQ: no task runs here that could not run there."""
+        message, task = decode(resting.body)
+        name = lane(task.source, task.kind)
+        origin = Origin(name, next(self._tags), self, now, resting.redelivered)
+        self.turns.add(Delivery(message, task, origin))
+
+    def _count(self, change: int) -> None:
+        self._open += change
+        if self._open:
+            self.idle.clear()
+        else:
+            self.idle.set()
+
+    def _enter_due(self, deadline: float) -> float:
+        """Let in what is due; seconds until there may be more, up to the deadline."""
+        with self._lock:
+            now = self._clock.monotonic()
+            for resting in self._resting.take_due(now):
+                self._enter(resting, now)
+            return self._resting.wait_s(now, deadline - now)
+
+
+class EmbeddedConsumer(Consumer):
+    """Dramatiq's side of the queue."""
+
+    def __init__(self, queue: EmbeddedQueue, *, timeout_s: float) -> None:
+        self._queue = queue
+        self._timeout_s = timeout_s
+
+    def __next__(self) -> Delivery | None:
+        """The next delivery that may be handed on, or None after the timeout."""
+        return self._queue.take(self._timeout_s)
+
+    def ack(self, message: MessageProxy) -> None:
+        """Whatever Dramatiq thinks of it, the outcome decides."""
+        self._queue.end(cast("Delivery", message))
+
+    nack = ack
+
+    def requeue(self, messages: Iterable[MessageProxy]) -> None:
+        """What was handed on and never begun goes back to its lane's head."""
+        for message in messages:
+            delivery = cast("Delivery", message)
+            delivery.outcome = ToHead()
+            self._queue.end(delivery)
+
+
+class EmbeddedBroker(HeadraceBroker):
+    """Everything in this process."""
+
+    def __init__(self, queue: EmbeddedQueue, *, retry: Retry, stop: threading.Event) -> None:
+        super().__init__(queue.turns, queue, retry, stop)
+        self._queue = queue
+
+    def wake(self) -> None:
+        """Have the consumer look at the turns soon."""
+        self._queue.wake()
+
+    def consume(self, queue_name: str, prefetch: int = 1, timeout: int = 5000) -> EmbeddedConsumer:  # noqa: ARG002 - nothing is prefetched
+        """The consumer of every lane. `timeout` is in milliseconds."""
+        if queue_name != HEADRACE:
+            raise QueueNotFound(queue_name)  # type: ignore[no-untyped-call]
+        return EmbeddedConsumer(self._queue, timeout_s=timeout / 1000)
+
+    def join(self, queue_name: str, *, timeout: int | None = None) -> None:
+        """Wait until no task is open. `timeout` is in milliseconds. Raises `QueueJoinTimeout`."""
+        if not self._queue.join(None if timeout is None else timeout / 1000):
+            raise QueueJoinTimeout(queue_name)  # type: ignore[no-untyped-call]

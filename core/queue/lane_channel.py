@@ -1,0 +1,160 @@
+"""Every lane on one channel of one connection: the consumer's side of pika, and none of its
+rules. One thread drives it; `wake` alone may be called from others.
+
+Pika's errors leave here as Dramatiq's, which make Dramatiq start the consumer again."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+import pika
+from dramatiq.errors import ConnectionClosed, ConnectionFailed
+from pika.exceptions import AMQPError, ChannelWrongStateError
+
+from core.errors import HeadraceError, Misconfigured
+from core.queue.connection import FOREIGN, close_quietly, parameters, translate
+from core.queue.lanes import lane_queue, split_lane
+from core.queue.topology import declare, explain
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """A message as it came off its lane."""
+
+    lane: str
+    tag: int
+    body: bytes
+    redelivered: bool
+
+
+class LaneChannel:
+    """Connects and declares at once. Raises `ConnectionFailed`, later `ConnectionClosed`, and
+    `Misconfigured` when the address or an existing queue is another than we need."""
+
+    def __init__(
+        self, url: str, lanes: Iterable[str], on_arrival: Callable[[Arrived], None]
+    ) -> None:
+        self._url = url
+        self._on_arrival = on_arrival
+        self._consumed: set[str] = set()  # a lane's name is its consumer tag
+        self._lost: set[str] = set()  # cancelled by RabbitMQ, to be declared again
+        try:
+            self._connection = pika.BlockingConnection(parameters(url, "consumer"))
+        except FOREIGN as error:
+            raise _not_opened(translate(error, url)) from error
+        try:
+            self._prepare(sorted({split_lane(lane)[0] for lane in lanes}))
+        except HeadraceError as error:
+            close_quietly(self._connection)
+            raise _not_opened(error) from error
+        except FOREIGN as error:
+            raise _not_opened(translate(error, url)) from error
+
+    def _prepare(self, sources: list[str]) -> None:
+        # A channel of its own: a refusal closes the channel that it comes on.
+        with self._connection.channel() as channel:
+            declare(channel, sources, url=self._url)
+        self._channel = self._connection.channel()
+        self._channel.add_on_cancel_callback(self._on_cancelled)
+
+    @property
+    def lanes(self) -> set[str]:
+        """What is consumed now."""
+        return set(self._consumed)
+
+    def consume(self, lane: str, prefetch: int) -> None:
+        """Declare the lane and consume it. The prefetch is the lane's own: it is what basic.qos
+        said last before basic.consume, and can't be changed later (fact 14)."""
+        with self._translated():
+            if lane in self._lost:
+                self._declare(lane)
+            self._channel.basic_qos(prefetch_count=prefetch)
+            self._channel.basic_consume(lane, self._on_message, consumer_tag=lane)
+            self._consumed.add(lane)
+
+    def cancel(self, lane: str) -> None:
+        """Consume the lane no more; what pika has not yet shown goes back by itself."""
+        with self._translated():
+            self._consumed.discard(lane)
+            self._channel.basic_cancel(lane)
+
+    def ack(self, tag: int) -> None:
+        """The message is done with."""
+        with self._translated():
+            self._channel.basic_ack(tag)
+
+    def give_back(self, tag: int) -> None:
+        """The message goes back to its lane."""
+        with self._translated():
+            self._channel.basic_nack(tag, requeue=True)
+
+    def process(self, seconds: float) -> None:
+        """Read and write until something happened, for so long at most."""
+        with self._translated():
+            self._connection.process_data_events(time_limit=seconds)
+            if not self._channel.is_open:
+                raise self._why_closed()
+
+    def wake(self) -> None:
+        """End `process` soon. From any thread."""
+        with suppress(AMQPError):  # closed: whoever drives it learns that by itself
+            self._connection.add_callback_threadsafe(_nothing)
+
+    def close(self) -> None:
+        """Close the connection; what is unacknowledged goes back to its lanes."""
+        close_quietly(self._connection)
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except FOREIGN as error:
+            raise _closed(translate(error, self._url)) from error
+
+    def _why_closed(self) -> AMQPError:
+        """RabbitMQ closes a channel whose connection lives on (`consumer_timeout`); pika keeps the
+        reason and tells it to nobody who only listens."""
+        reason = getattr(self._channel, "_closing_reason", None)
+        return reason if isinstance(reason, AMQPError) else ChannelWrongStateError("channel closed")
+
+    def _declare(self, lane: str) -> None:
+        queue = lane_queue(lane)
+        try:
+            with self._connection.channel() as channel:
+                channel.queue_declare(queue.name, durable=True, arguments=queue.arguments)
+        except AMQPError as error:
+            raise _closed(explain(error, self._url)) from error
+        self._lost.remove(lane)
+
+    def _on_message(self, _channel: Any, method: Any, _properties: Any, body: bytes) -> None:  # noqa: ANN401 - pika is untyped
+        self._on_arrival(
+            Arrived(method.consumer_tag, method.delivery_tag, body, method.redelivered)
+        )
+
+    def _on_cancelled(self, frame: Any) -> None:  # noqa: ANN401 - pika is untyped
+        """RabbitMQ cancelled a lane: it was deleted, or lost its leader."""
+        lane = frame.method.consumer_tag
+        logger.warning("lane %s: RabbitMQ cancelled it; declaring it again", lane)
+        self._consumed.discard(lane)
+        self._lost.add(lane)
+
+
+def _not_opened(error: HeadraceError) -> Exception:
+    """What a person must mend stays what it is; anything else is tried again by Dramatiq."""
+    if isinstance(error, Misconfigured):
+        return error
+    return ConnectionFailed(str(error))  # type: ignore[no-untyped-call]
+
+
+def _closed(error: HeadraceError) -> ConnectionClosed:
+    return ConnectionClosed(str(error))  # type: ignore[no-untyped-call]
+
+
+def _nothing() -> None:
+    """A callback for its arrival's sake."""

@@ -1,0 +1,101 @@
+"""The only list of queues: lanes, dead queues, delays, and the arguments each is declared with.
+
+Everything here is data; rabbitmq/definitions.json is generated from it and checked by the gate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from core.model.task import Kind
+
+HEADRACE = "headrace"  # the one Dramatiq queue; its consumer holds every lane
+DROPPED = "headrace.dropped"  # where the delivery limit leads: `status` alarms on it
+DELIVERY_LIMIT = (
+    1_000_000  # 4.x has 20 by default, and six looks in the console would drop a letter
+)
+DELAYS_S = (1, 5, 15, 60, 300, 900, 3600, 21_600)
+
+_QUORUM: dict[str, Any] = {"x-queue-type": "quorum"}
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """One queue as it is declared: durable, quorum."""
+
+    name: str
+    arguments: dict[str, Any] = field(default_factory=lambda: dict(_QUORUM))
+
+
+def lane(source: str, kind: Kind) -> str:
+    """`weibo.image`: where the tasks of one source and kind wait."""
+    return f"{source}.{kind}"
+
+
+def split_lane(name: str) -> tuple[str, Kind]:
+    """The source and kind of a lane. Raises ValueError for any other name."""
+    source, _, kind = name.rpartition(".")
+    if not source:
+        raise ValueError(f"{name!r} is no lane: expected SOURCE.KIND")
+    return source, Kind(kind)
+
+
+def dead(source: str) -> str:
+    """`weibo.dead`: where a source's dead letters stay until a person acts."""
+    return f"{source}.dead"
+
+
+def delay(seconds: int) -> str:
+    """`headrace.delay.5s`: both the fanout exchange and its queue."""
+    return f"{HEADRACE}.delay.{seconds}s"
+
+
+def lanes_of(source: str) -> tuple[str, ...]:
+    """Every lane of a source, in the order of their turns."""
+    return tuple(lane(source, kind) for kind in Kind)
+
+
+def lane_queue(name: str) -> Queue:
+    """A lane: no length limit (one full lane would freeze every source's delays), drops go where
+    `status` sees them."""
+    return Queue(
+        name,
+        _QUORUM
+        | {
+            "x-delivery-limit": DELIVERY_LIMIT,
+            "x-dead-letter-exchange": "",
+            "x-dead-letter-routing-key": DROPPED,
+            "x-dead-letter-strategy": "at-least-once",
+            "x-overflow": "reject-publish",
+        },
+    )
+
+
+def delay_queue(seconds: int) -> Queue:
+    """A delay: the message rests for the TTL, then goes to the lane that its routing key names."""
+    return Queue(
+        delay(seconds),
+        _QUORUM
+        | {
+            "x-message-ttl": seconds * 1000,
+            "x-dead-letter-exchange": "",
+            "x-dead-letter-strategy": "at-least-once",
+            "x-overflow": "reject-publish",
+        },
+    )
+
+
+def dead_queue(source: str) -> Queue:
+    """A dead queue: no TTL; letters stay until a person requeues or discards them."""
+    return lane_queue(dead(source))
+
+
+def dropped_queue() -> Queue:
+    """The last resort: whatever the broker itself gave up on."""
+    return Queue(DROPPED)
+
+
+def longest_delay(remaining_s: float) -> int:
+    """The longest delay that fits in what remains; the shortest where none does."""
+    return max((seconds for seconds in DELAYS_S if seconds <= remaining_s), default=DELAYS_S[0])

@@ -1,0 +1,157 @@
+"""The one place that decides what follows a task's run. It publishes retries and dead letters, and
+only then sets the outcome without which nothing is acknowledged."""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+import socket
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol, assert_never, cast, runtime_checkable
+
+from dramatiq import Middleware
+from dramatiq.broker import Broker, MessageProxy
+from dramatiq.worker import Worker
+
+from core.clock import Clock
+from core.errors import HeadraceError, SharedStateDown
+from core.model.end import Failure
+from core.model.task import Task
+from core.ports import Copy, DeadLetter, Ledger, Publisher
+from core.queue.delivery import Delivery
+from core.queue.outcome import Outcome, Settled, ToHead
+from core.steps.decide import Again, BackToHead, Bury, Drop, Leave, RetryPolicy, decide
+
+logger = logging.getLogger(__name__)
+
+EndDead = Callable[[Task, Failure], None]
+
+
+def worker_name() -> str:
+    """`host:pid`, as dead letters name who wrote them."""
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """A run that did not end well: the record as it was merged, and the lease it ran under."""
+
+    task: Task
+    token: str | None
+    prompt: bool
+
+
+@dataclass(eq=False)
+class Retry(Middleware):
+    """Decides after every run. `end_dead` makes a dead end durable in the store."""
+
+    publisher: Publisher
+    ledger: Ledger
+    policy: RetryPolicy
+    end_dead: EndDead
+    clock: Clock
+    rng: random.Random = field(default_factory=random.Random)
+
+    @property
+    def actor_options(self) -> set[str]:
+        """`throws`: the errors that Dramatiq shall not log as crashes."""
+        return {"throws"}
+
+    def after_process_message(
+        self,
+        _broker: Broker,
+        message: MessageProxy,
+        *,
+        result: object | None = None,  # noqa: ARG002 - Dramatiq's signature
+        exception: BaseException | None = None,
+    ) -> None:
+        delivery = cast("Delivery", message)
+        if exception is None:
+            delivery.outcome = Settled(delivery.prompt)
+        elif isinstance(exception, HeadraceError):
+            self._conclude(delivery, exception)
+        else:
+            logger.warning(
+                "%s: ended by %s, which no step may raise: the delivery goes back",
+                delivery,
+                type(exception).__name__,
+            )
+
+    def _conclude(self, delivery: Delivery, error: HeadraceError) -> None:
+        ended = _Ended(error.task or delivery.task, error.token, error.prompt)
+        try:
+            delivery.outcome = self._act(ended, error)
+            trouble: HeadraceError | None = error if delivery.outcome is None else None
+        except HeadraceError as fault:
+            trouble = fault
+        if trouble is None:
+            return
+        logger.warning("%s: %s: the delivery goes back", delivery, trouble)
+        delivery.shared_state_down = isinstance(trouble, SharedStateDown)
+        if not delivery.shared_state_down:
+            self._try_to_release(ended)
+
+    def _act(self, ended: _Ended, error: HeadraceError) -> Outcome | None:
+        decision = decide(ended.task, error, self.policy, now=self.clock.now(), rng=self.rng)
+        match decision:
+            case Again(task=task, delay_s=delay_s):
+                self._publish_again(task, delay_s, ended.token)
+                return Settled(ended.prompt)
+            case Bury(task=task, failure=failure):
+                self._bury(task, failure.model_copy(update={"worker": worker_name()}))
+                return Settled(ended.prompt)
+            case BackToHead(rest_s=rest_s):
+                self._release(ended)
+                return ToHead(rest_s)
+            case Drop():
+                return Settled(ended.prompt)
+            case Leave():
+                return None
+            case _ as never:
+                assert_never(never)
+
+    def _publish_again(self, task: Task, delay_s: float, token: str | None) -> None:
+        not_before = self.clock.now() + delay_s if delay_s > 0 else None
+        copy = task.model_copy(update={"serial": task.serial + 1, "not_before": not_before})
+        self.publisher.publish([Copy(copy, delay_s)])
+        self.ledger.published(copy, delay_s=delay_s, token=token)
+
+    def _bury(self, task: Task, failure: Failure) -> None:
+        """A crash after any line repeats the letter at most; lists merge letters by id."""
+        self.publisher.bury(DeadLetter(task, failure))
+        self.end_dead(task, failure)
+        self.ledger.finish(task)
+
+    def _release(self, ended: _Ended) -> None:
+        if ended.token is not None:
+            self.ledger.release(ended.task, ended.token)
+
+    def _try_to_release(self, ended: _Ended) -> None:
+        """Trouble of ours is no crash of the task: a lease left to run out would count as one."""
+        try:
+            self._release(ended)
+        except HeadraceError as error:
+            logger.debug("%s: lease not released: %s", ended.task.id, error)
+
+
+@runtime_checkable
+class HandsBack(Protocol):
+    """A broker that can stop handing on."""
+
+    def hand_back(self) -> None:
+        """Hand nothing on any more; what is buffered goes back at once."""
+
+
+@dataclass(eq=False)
+class Shutdown(Middleware):
+    """Tells the process that it ends: steps look at `stop` and hand over what they hold."""
+
+    stop: threading.Event
+
+    def before_worker_shutdown(self, broker: Broker, _worker: Worker) -> None:
+        self.stop.set()
+        if isinstance(broker, HandsBack):
+            broker.hand_back()

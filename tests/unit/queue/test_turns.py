@@ -1,0 +1,379 @@
+"""Turns: slots, sources, lanes, rests, closures."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.model.task import Task
+from core.queue.delivery import Delivery
+from core.queue.outcome import Settled, ToHead
+from core.queue.turns import LONG_HELD_S, STALE_S, Turns
+from tests.support.clock import FakeClock
+from tests.support.queue import a_delivery
+from tests.support.tasks import a_discover_task, an_image_task
+
+
+class Hand:
+    """Turns with a clock and short ways to fill and end."""
+
+    def __init__(self, sources: dict[str, int | None], threads: int = 8) -> None:
+        self.clock = FakeClock()
+        self.turns = Turns(sources, self.clock, threads=threads)
+        self.tag = 0
+
+    def add(self, source: str = "a", *, count: int = 1, task: Task | None = None) -> list[Delivery]:
+        added = []
+        for _ in range(count):
+            self.tag += 1
+            given = task or an_image_task(f"https://{source}.example/{self.tag}", source=source)
+            added.append(a_delivery(given, tag=self.tag, at=self.clock.monotonic()))
+            self.turns.add(added[-1])
+        return added
+
+    def take(self, count: int = 1) -> list[Delivery]:
+        taken = []
+        for _ in range(count):
+            if (delivery := self.turns.next()) is None:
+                break
+            taken.append(delivery)
+        return taken
+
+    def end(self, delivery: Delivery, outcome: Settled | ToHead | None, *, keep: bool = True):
+        delivery.outcome = outcome
+        return self.turns.end(delivery, keep=keep)
+
+
+def tags(deliveries: list[Delivery]) -> list[int]:
+    return [delivery.origin.tag for delivery in deliveries]
+
+
+def test_nothing_is_handed_on_when_nothing_is_buffered() -> None:
+    assert Hand({"a": 1}).turns.next() is None
+
+
+def test_a_source_never_has_more_in_hand_than_its_slots() -> None:
+    hand = Hand({"a": 2})
+    hand.add(count=5)
+
+    assert tags(hand.take(5)) == [1, 2]
+
+
+def test_an_end_frees_a_slot() -> None:
+    hand = Hand({"a": 1})
+    hand.add(count=2)
+    (first,) = hand.take()
+
+    assert hand.end(first, Settled())
+    assert tags(hand.take()) == [2]
+
+
+def test_a_slot_is_freed_once_however_often_a_delivery_ends() -> None:
+    hand = Hand({"a": 1})
+    hand.add(count=3)
+    (first,) = hand.take()
+    hand.end(first, Settled())
+    hand.take()
+
+    assert not hand.end(first, Settled())
+    assert hand.turns.in_hand("a") == 1
+
+
+@pytest.mark.parametrize(("threads", "slots"), [(1, 1), (4, 1), (8, 2), (16, 4), (40, 10)])
+def test_slots_default_to_a_quarter_of_the_threads(threads: int, slots: int) -> None:
+    assert Hand({"a": None}, threads).turns.slots("a") == slots
+
+
+def test_no_source_may_have_every_thread() -> None:
+    assert Hand({"a": 100}, threads=8).turns.slots("a") == 7
+
+
+def test_no_more_is_in_hand_than_there_are_threads() -> None:
+    hand = Hand({"a": 3, "b": 3}, threads=4)
+    hand.add("a", count=5)
+    hand.add("b", count=5)
+
+    assert len(hand.take(10)) == 4
+
+
+def test_a_worker_that_starts_says_how_many_threads_there_are() -> None:
+    hand = Hand({"a": None}, threads=8)
+
+    hand.turns.start(32)
+
+    assert hand.turns.slots("a") == 8
+
+
+def test_sources_take_turns() -> None:
+    hand = Hand({"a": 3, "b": 3})
+    hand.add("a", count=3)
+    hand.add("b", count=3)
+
+    assert [d.source for d in hand.take(6)] == ["a", "b", "a", "b", "a", "b"]
+
+
+def test_a_stuck_source_leaves_the_others_their_turns() -> None:
+    hand = Hand({"a": 1, "b": 1})
+    hand.add("a", count=2)
+    hand.add("b", count=3)
+    hand.take(2)  # a's is never ended
+
+    for delivery in (2, 3):
+        assert hand.take() == []
+        hand.end(next(d for d in hand.turns._sources["b"].in_hand), Settled())
+        assert [d.source for d in hand.take()] == ["b"], delivery
+
+
+def test_discover_goes_before_images() -> None:
+    hand = Hand({"a": 2})
+    hand.add(count=1)
+    hand.add(task=a_discover_task(source="a"))
+
+    assert [d.lane for d in hand.take(2)] == ["a.discover", "a.image"]
+
+
+def test_every_eighth_turn_goes_to_the_other_lanes() -> None:
+    hand = Hand({"a": 30}, threads=40)
+    hand.add(count=10)
+    hand.add(count=20, task=a_discover_task(source="a"))
+    lanes = [d.lane for d in hand.take(24)]
+
+    assert [place for place, lane in enumerate(lanes) if lane == "a.image"][:3] == [7, 15, 22]
+
+
+def test_a_rested_source_hands_nothing_on_until_its_time() -> None:
+    hand = Hand({"a": 2})
+    hand.add(count=3)
+    (first,) = hand.take()
+    hand.end(first, ToHead(rest_s=4.0))
+    hand.clock.advance(3.9)
+
+    assert hand.take() == []
+    hand.clock.advance(0.1)
+    assert tags(hand.take()) == [1]
+
+
+def test_what_goes_to_the_head_runs_again_first() -> None:
+    hand = Hand({"a": 1})
+    hand.add(count=3)
+    (first,) = hand.take()
+    hand.end(first, ToHead())
+
+    assert tags(hand.take()) == [1]
+
+
+def test_what_goes_to_the_head_is_handed_on_as_a_new_delivery_of_the_same_message() -> None:
+    hand = Hand({"a": 1})
+    hand.add()
+    (first,) = hand.take()
+    hand.end(first, ToHead())
+    (second,) = hand.take()
+
+    assert second is not first
+    assert (second.outcome, second.origin) == (None, first.origin)
+
+
+def test_deliveries_that_go_back_keep_their_order() -> None:
+    hand = Hand({"a": 3})
+    hand.add(count=4)
+    first, second, third = hand.take(3)
+    hand.end(second, ToHead())
+    hand.end(first, ToHead())
+    hand.end(third, ToHead())
+
+    for expected in (1, 2, 3, 4):
+        (delivery,) = hand.take()
+        assert delivery.origin.tag == expected
+        hand.end(delivery, Settled())
+
+
+def test_after_a_rest_one_goes_at_a_time() -> None:
+    hand = Hand({"a": 3})
+    hand.add(count=4)
+    (first,) = hand.take()
+    hand.end(first, ToHead())
+
+    assert len(hand.take(3)) == 1
+
+
+def test_a_prompt_end_of_that_one_opens_the_source() -> None:
+    hand = Hand({"a": 3})
+    hand.add(count=4)
+    (first,) = hand.take()
+    hand.end(first, ToHead())
+    (probe,) = hand.take()
+    hand.end(probe, Settled(prompt=True))
+
+    assert len(hand.take(3)) == 3
+
+
+def test_an_end_that_had_to_wait_keeps_it_at_one() -> None:
+    hand = Hand({"a": 3})
+    hand.add(count=4)
+    (first,) = hand.take()
+    hand.end(first, ToHead())
+    (probe,) = hand.take()
+    hand.end(probe, Settled(prompt=False))
+
+    assert len(hand.take(3)) == 1
+
+
+def test_a_grant_at_once_opens_the_source_before_the_end() -> None:
+    hand = Hand({"a": 3})
+    hand.add(count=4)
+    (first,) = hand.take()
+    hand.end(first, ToHead())
+    (probe,) = hand.take()
+    probe.prompt = True
+    hand.turns.granted(probe)
+
+    assert len(hand.take(3)) == 2
+
+
+def test_another_deliverys_end_does_not_open_the_source() -> None:
+    hand = Hand({"a": 3})
+    hand.add(count=5)
+    early, first = hand.take(2)
+    hand.end(first, ToHead())
+    hand.take()
+    hand.end(early, Settled(prompt=True))
+
+    assert hand.take() == []
+
+
+def test_an_end_without_outcome_puts_nothing_back() -> None:
+    hand = Hand({"a": 1})
+    hand.add()
+    (first,) = hand.take()
+    hand.end(first, None)
+
+    assert hand.turns.buffered("a") == 0
+
+
+def test_a_foreign_delivery_frees_its_slot_but_never_returns() -> None:
+    hand = Hand({"a": 1})
+    hand.add()
+    (first,) = hand.take()
+    hand.end(first, ToHead(), keep=False)
+
+    assert (hand.turns.in_hand("a"), hand.turns.buffered("a")) == (0, 0)
+
+
+def test_slots_outlive_a_connection() -> None:
+    hand = Hand({"a": 1})
+    hand.add(count=2)
+    hand.take()
+    hand.turns.clear()
+    hand.add()
+
+    assert hand.take() == []
+
+
+def test_a_closed_source_reports_what_was_buffered_once() -> None:
+    hand = Hand({"a": 1, "b": 1})
+    hand.add("a", count=2)
+    hand.add("b")
+    hand.turns.close("a")
+
+    assert tags(hand.turns.surplus()) == [1, 2]
+    assert hand.turns.surplus() == []
+
+
+def test_a_closed_source_wants_none_of_its_lanes() -> None:
+    hand = Hand({"a": 1, "b": 1})
+    hand.turns.close("a")
+
+    assert hand.turns.open_lanes(["a.image", "b.image"]) == {"b.image"}
+
+
+def test_an_opened_source_goes_on() -> None:
+    hand = Hand({"a": 1})
+    hand.turns.close("a")
+    hand.turns.open("a")
+    hand.add()
+
+    assert hand.turns.open_lanes(["a.image"]) == {"a.image"}
+    assert len(hand.take()) == 1
+
+
+def test_a_timed_closure_ends_by_itself_and_leaves_a_lasting_one_alone() -> None:
+    hand = Hand({"a": 1, "b": 1})
+    hand.turns.close("a")
+    hand.turns.close_all(5.0)
+    before = hand.turns.open_lanes(["a.image", "b.image"])
+    hand.clock.advance(5.0)
+
+    assert before == set()
+    assert hand.turns.open_lanes(["a.image", "b.image"]) == {"b.image"}
+
+
+def test_what_was_buffered_for_a_minute_goes_back_with_its_whole_lane() -> None:
+    hand = Hand({"a": 1})
+    hand.add(count=2)
+    hand.take()
+    hand.clock.advance(STALE_S - 1)
+    hand.add()
+    hand.clock.advance(1)
+
+    assert tags(hand.turns.surplus()) == [2, 3]
+    assert hand.turns.open_lanes(["a.image", "a.discover"]) == {"a.discover"}
+
+
+def test_the_lane_comes_back_when_a_slot_is_free() -> None:
+    hand = Hand({"a": 1})
+    hand.add(count=2)
+    (first,) = hand.take()
+    hand.clock.advance(STALE_S)
+    hand.turns.surplus()
+    hand.end(first, Settled())
+
+    assert hand.turns.open_lanes(["a.image"]) == {"a.image"}
+
+
+def test_a_message_held_for_long_goes_back_instead_of_to_the_head() -> None:
+    """Its time under RabbitMQ's consumer_timeout starts anew; the lane goes on."""
+    hand = Hand({"a": 1})
+    hand.add(count=1)
+    (first,) = hand.take()
+    hand.clock.advance(LONG_HELD_S)
+    hand.add()
+    hand.end(first, ToHead())
+
+    assert tags(hand.turns.surplus()) == [1]
+    assert hand.turns.open_lanes(["a.image"]) == {"a.image"}
+    assert tags(hand.take()) == [2]
+
+
+def test_after_stop_nothing_is_handed_on_and_everything_goes_back() -> None:
+    hand = Hand({"a": 1})
+    hand.add(count=2)
+    hand.turns.stop()
+
+    assert hand.take() == []
+    assert tags(hand.turns.surplus()) == [1, 2]
+    assert hand.turns.open_lanes(["a.image"]) == set()
+
+
+def test_the_wait_ends_with_a_rest() -> None:
+    hand = Hand({"a": 1, "b": 1})
+    hand.add()
+    (first,) = hand.take()
+    hand.end(first, ToHead(rest_s=0.25))
+
+    assert hand.turns.wait_s(1.0) == pytest.approx(0.25)
+
+
+def test_the_wait_has_the_limit_that_is_given() -> None:
+    hand = Hand({"a": 1})
+    hand.turns.close("a")
+
+    assert hand.turns.wait_s(1.0) == 1.0
+
+
+def test_there_is_no_wait_when_a_rest_has_just_ended() -> None:
+    hand = Hand({"a": 1})
+    hand.add()
+    (first,) = hand.take()
+    hand.end(first, ToHead(rest_s=0.25))
+    hand.clock.advance(0.25)
+
+    assert hand.turns.wait_s(1.0) == 0.0
