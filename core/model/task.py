@@ -40,14 +40,18 @@ class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+# Ids name folders of the store: whatever could lead elsewhere is no id.
+Id = Annotated[str, Field(pattern=r"^[0-9A-Za-z_-]{1,64}$")]
+
+
 class DiscoverPayload(_Frozen):
     """Read one page of a feed."""
 
     kind: Literal["discover"] = "discover"
-    feed: str  # feed id
+    feed: Id
     adapter: str
     address: str  # the feed's own, secrets struck out; "file:..." is kept in the walk
-    walk: str  # walk id
+    walk: Id
     page: int = 1  # from 1
     cursor: str | None = None  # the adapter's, from the page before
 
@@ -56,12 +60,12 @@ class ImagePayload(_Frozen):
     """Stream one plain file: an image, or a video that is one file."""
 
     kind: Literal["image"] = "image"
-    media: str  # media id
+    media: Id
     media_kind: MediaKind
     url: str
     rendition: Rendition | None = None  # what the feed said of the address
-    post: str  # post id
-    feed: str  # feed id
+    post: Id
+    feed: Id
     position: int = 0  # of the media in its post
     title: str | None = None
     author: str | None = None

@@ -64,3 +64,12 @@ def test_the_subject_shows_no_query():
     task = an_image_task(payload=an_image_payload("https://cdn.example/a.jpg?sig=abc"))
 
     assert subject(task) == "https://cdn.example/a.jpg"
+
+
+@pytest.mark.parametrize("media", ["", "../../etc", "a/b", "a\0b", "a.b", "x" * 65, "a\n"])
+def test_an_id_that_could_lead_out_of_the_store_is_no_id(media):
+    record = an_image_task().to_message()
+    record["payload"]["media"] = media
+
+    with pytest.raises(Malformed, match=r"payload\.image\.media"):
+        parse_task(record)

@@ -1,0 +1,172 @@
+"""The way out to the network, for steps: a visit a run of a task, with the run's tokens, cookies
+and deadlines."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from types import TracebackType
+from typing import Self
+
+from core.clock import Clock
+from core.fetch.allowance import Allowance
+from core.fetch.connection import Door
+from core.fetch.credentials import Credentials
+from core.fetch.deadline import Watch
+from core.fetch.download import Download, Downloader
+from core.fetch.exchange import Exchange
+from core.fetch.guard import AddressGuard
+from core.fetch.page import PAGE_HEADERS, PageBody, read_page
+from core.fetch.session import Session, quiet_logs
+from core.fetch.sink import Sink
+from core.model.request import Request
+from core.model.source import SourceTerms
+from core.ports import Budget, Partial
+from core.settings import FetchSettings
+
+FIRST_HORIZON_S = 5.0  # how far ahead a run's first token may be due
+_SESSIONS_PER_THREAD = 64
+
+__all__ = ["Download", "Fetcher", "PageBody", "Visit"]
+
+
+class Fetcher:
+    """Makes visits. One for a process, used by all its threads."""
+
+    def __init__(
+        self,
+        settings: FetchSettings,
+        budget: Budget,
+        clock: Clock,
+        stop: threading.Event,
+        free_bytes: Callable[[], int],
+    ) -> None:
+        quiet_logs()
+        self._settings = settings
+        self._budget = budget
+        self._clock = clock
+        self._stop = stop
+        self._free_bytes = free_bytes
+        self._guard = AddressGuard(settings.allow_networks)
+        self._of_thread = threading.local()
+        self._all: set[Session] = set()
+        self._lock = threading.Lock()
+
+    def visit(self, terms: SourceTerms, *, first_horizon_s: float = FIRST_HORIZON_S) -> Visit:
+        """For one run of a task."""
+        session = self._session(terms.name)
+        hand_over_at = self._clock.monotonic() + self._settings.hand_over_s
+        allowance = Allowance(
+            self._budget,
+            terms,
+            self._clock,
+            self._stop,
+            first_horizon_s=first_horizon_s,
+            ends_at=hand_over_at,
+        )
+        exchange = Exchange(
+            session=session,
+            allowance=allowance,
+            credentials=Credentials(terms, self._settings.user_agent),
+            guard=self._guard,
+            clock=self._clock,
+            max_redirects=self._settings.max_redirects,
+        )
+        downloader = Downloader(
+            exchange=exchange,
+            watch=session.door.watch,
+            settings=self._settings,
+            clock=self._clock,
+            free_bytes=self._free_bytes,
+            max_bytes=terms.max_file_bytes,
+            hand_over_at=hand_over_at,
+        )
+        return Visit(exchange, downloader, terms.max_page_bytes)
+
+    def close(self) -> None:
+        """Close every thread's connections."""
+        with self._lock:
+            sessions, self._all = self._all, set()
+        for session in sessions:
+            session.close()
+
+    def _session(self, source: str) -> Session:
+        """This thread's connections to the source."""
+        sessions: dict[str, Session] = self._of_thread.__dict__.setdefault("sessions", {})
+        if source not in sessions:
+            if len(sessions) >= _SESSIONS_PER_THREAD:
+                self._forget(sessions.pop(next(iter(sessions))))
+            watch = Watch(self._settings, self._clock, self._stop)
+            sessions[source] = Session(Door(self._guard, watch))
+            with self._lock:
+                self._all.add(sessions[source])
+        return sessions[source]
+
+    def _forget(self, session: Session) -> None:
+        session.close()
+        with self._lock:
+            self._all.discard(session)
+
+
+class Visit:
+    """One run's requests. Cookies and page streams live as long as it does."""
+
+    def __init__(self, exchange: Exchange, downloader: Downloader, max_page_bytes: int) -> None:
+        self._exchange = exchange
+        self._downloader = downloader
+        self._max_page_bytes = max_page_bytes
+        self._pages: list[PageBody] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for page in self._pages:
+            with suppress(OSError):
+                page.stream.close()
+
+    def page(self, request: Request) -> PageBody:
+        """A feed page. Nothing of it could be resumed, so it has to come within one step's time."""
+        settings = self._downloader.settings
+        self._allow(min(settings.total_s, settings.hand_over_s))
+        with self._exchange.get(request, PAGE_HEADERS, also=frozenset()) as answer:
+            body = read_page(answer, self._max_page_bytes)
+        self._pages.append(body)
+        return body
+
+    def download(
+        self, request: Request, partial: Partial, progress: Callable[[int], None]
+    ) -> Download:
+        """A file, into `partial`. `progress` is told of every chunk's size."""
+        self._allow(self._downloader.settings.total_s)
+        with Sink(partial) as sink:
+            return self._downloader.run(request, sink, progress)
+
+    def _allow(self, total_s: float) -> None:
+        self._exchange.session.transport.total_s = total_s
+
+    @property
+    def first_wait_s(self) -> float:
+        """How long the first token took."""
+        return self._exchange.allowance.waits.first_s
+
+    @property
+    def token_wait_s(self) -> float:
+        """How long all tokens took."""
+        return self._exchange.allowance.waits.all_s
+
+    @property
+    def requests(self) -> int:
+        """How many requests went out."""
+        return self._exchange.allowance.waits.taken
+
+    @property
+    def prompt(self) -> bool:
+        """Whether the first token was granted at once."""
+        return self._exchange.allowance.waits.prompt

@@ -1,0 +1,111 @@
+"""The bytes of a partial as they come: appended, hashed, remembered for a successor. The only code
+in this folder that writes files."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import BinaryIO, Self
+
+from core.errors import StorageDown
+from core.fetch.resume import Plan, plan
+from core.model.partial import Validators
+from core.ports import Partial
+
+_READ_BYTES = 1024 * 1024
+# A smaller file is sooner fetched again than remembered; so most images cost no extra write.
+_REMEMBERED_FROM_BYTES = 1024 * 1024
+
+
+class Sink:
+    """Writes one partial. `held` is how many bytes of the file it has."""
+
+    def __init__(self, partial: Partial) -> None:
+        self._partial = partial
+        self._digest = hashlib.sha256()
+        self._is_kept = partial.validators is not None
+        self.validators = partial.validators
+        self.resumed = False  # some bytes came with an earlier attempt
+        with self._storage():
+            self._file: BinaryIO = self._open()
+            self.held = self._file.seek(0, 2)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._file.close()
+
+    @property
+    def sha256(self) -> str:
+        """Of all bytes held."""
+        return self._digest.hexdigest()
+
+    def resume(self, url: str, check: Callable[[], None]) -> Plan:
+        """How to go on from what is held, which is hashed again: it was written by another run.
+        What can't be continued is dropped. `check` may raise, meanwhile."""
+        planned = plan(self.validators, url, self.held)
+        if not planned.start:
+            self.restart()
+            return planned
+        self.resumed = True
+        with self._storage(), self._partial.path.open("rb") as file:
+            while chunk := file.read(_READ_BYTES):
+                self._digest.update(chunk)
+                check()
+        return planned
+
+    def restart(self) -> None:
+        """Drop everything held."""
+        if not self.held and self.validators is None:
+            return
+        self._file.close()
+        self._partial.restart()
+        self._digest = hashlib.sha256()
+        self.held, self.validators, self.resumed = 0, None, False
+        self._is_kept = False
+        with self._storage():
+            self._file = self._open()
+
+    def begin(self, validators: Validators) -> None:
+        """The file from its first byte, as this answer has it."""
+        self.restart()
+        self.validators = validators
+
+    def write(self, chunk: bytes) -> None:
+        """More bytes of the file."""
+        rest = memoryview(chunk)
+        with self._storage():
+            while rest:
+                count = self._file.write(rest)  # fewer than asked, when the disk is nearly full
+                self._digest.update(rest[:count])
+                self.held += count
+                rest = rest[count:]
+        if self.held >= _REMEMBERED_FROM_BYTES:
+            self.keep()
+
+    def keep(self) -> None:
+        """Remember the answer for a successor, if there is something to continue."""
+        if self.held and self.validators is not None and not self._is_kept:
+            self._partial.keep(self.validators)
+            self._is_kept = True
+
+    def _open(self) -> BinaryIO:
+        return self._partial.path.open("ab", buffering=0)
+
+    @contextmanager
+    def _storage(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise StorageDown(
+                f"{self._partial.path}: {error.strerror}; "
+                "the task waits until the store can be written again"
+            ) from error

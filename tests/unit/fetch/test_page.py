@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import gzip
+import zlib
+
+import pytest
+
+from core.errors import EmptyBody, ServerTrouble, TooLarge, Truncated
+from core.model.request import Request
+from tests.support.fetching import Net, terms_of
+from tests.support.site import Behaviour, Site, answer, chunked, no_length, whole
+
+PAGE = b"<rss>" + b"item " * 5000 + b"</rss>"
+
+
+def _bare(body: bytes) -> bytes:
+    machine = zlib.compressobj(wbits=-15)
+    return machine.compress(body) + machine.flush()
+
+
+@pytest.mark.parametrize(
+    ("coding", "body"),
+    [
+        ("gzip", gzip.compress(PAGE)),
+        ("x-gzip", gzip.compress(PAGE)),
+        ("GZIP", gzip.compress(PAGE[:100]) + gzip.compress(PAGE[100:])),
+        ("gzip", gzip.compress(PAGE) + bytes(20)),
+        ("deflate", zlib.compress(PAGE)),
+        ("deflate", _bare(PAGE)),
+        ("identity", PAGE),
+        ("", PAGE),
+    ],
+)
+def test_a_page_is_decoded(site: Site, web: Net, coding: str, body: bytes) -> None:
+    site.on("/", answer(200, {"Content-Encoding": coding}, body))
+
+    assert web.page(site.url("/")) == PAGE
+
+
+def test_compression_is_asked_for(site: Site, web: Net) -> None:
+    site.serve("/", PAGE)
+
+    web.page(site.url("/"))
+
+    assert site.requests[0].headers["Accept-Encoding"] == "gzip, deflate"
+
+
+def test_a_page_tells_where_it_came_from(site: Site, web: Net) -> None:
+    site.redirect("/", "/feed?token=t#top")
+    site.serve("/feed", PAGE, content_type="application/rss+xml; charset=utf-8")
+    with web.fetcher.visit(terms_of()) as visit:
+        body = visit.page(Request(site.url("/")))
+
+    assert body.url == site.url("/feed?token=t")
+    assert body.content_type == "application/rss+xml; charset=utf-8"
+    assert body.status == 200
+
+
+def test_a_streams_life_is_its_visits(site: Site, web: Net) -> None:
+    site.serve("/", PAGE)
+    with web.fetcher.visit(terms_of()) as visit:
+        body = visit.page(Request(site.url("/")))
+
+    assert body.stream.closed
+
+
+def test_a_large_page_is_kept_on_disk(site: Site, web: Net) -> None:
+    site.serve("/", bytes(5_000_000))
+
+    assert len(web.page(site.url("/"))) == 5_000_000
+
+
+def test_a_page_over_the_cap_is_too_large(site: Site, web: Net) -> None:
+    site.serve("/", bytes(100_001))
+
+    with pytest.raises(TooLarge, match="100,000"):
+        web.page(site.url("/"), terms_of(max_page_bytes=100_000))
+
+
+def test_a_bomb_goes_off_at_the_cap(site: Site, web: Net) -> None:
+    site.on("/", answer(200, {"Content-Encoding": "gzip"}, gzip.compress(bytes(50_000_000))))
+
+    with pytest.raises(TooLarge):
+        web.page(site.url("/"), terms_of(max_page_bytes=1_000_000))
+
+
+@pytest.mark.parametrize(
+    "behaviour",
+    [
+        answer(200),
+        no_length(b""),
+        answer(204),
+        answer(200, {"Content-Encoding": "gzip"}, gzip.compress(b"")),
+    ],
+    ids=["length 0", "no length", "204", "gzip"],
+)
+def test_an_empty_page_is_an_error(site: Site, web: Net, behaviour: Behaviour) -> None:
+    site.on("/", behaviour)
+
+    with pytest.raises(EmptyBody):
+        web.page(site.url("/"))
+
+
+@pytest.mark.parametrize("coding", ["br", "zstd", "gzip, gzip", "compress"])
+def test_a_coding_that_was_not_asked_for_is_server_trouble(
+    site: Site, web: Net, coding: str
+) -> None:
+    site.on("/", answer(200, {"Content-Encoding": coding}, b"xyz"))
+
+    with pytest.raises(ServerTrouble):
+        web.page(site.url("/"))
+
+
+def test_a_cut_gzip_page_is_truncated_even_without_a_length(site: Site, web: Net) -> None:
+    site.on("/", no_length(gzip.compress(PAGE)[:-5], Content_Encoding="gzip"))
+
+    with pytest.raises(Truncated):
+        web.page(site.url("/"))
+
+
+def test_a_damaged_gzip_page_is_truncated(site: Site, web: Net) -> None:
+    body = bytearray(gzip.compress(PAGE))
+    body[-6] ^= 0xFF
+    site.on("/", answer(200, {"Content-Encoding": "gzip"}, bytes(body)))
+
+    with pytest.raises(Truncated) as caught:
+        web.page(site.url("/"))
+
+    assert caught.value.reason == "damaged"
+
+
+def test_broken_chunks_are_truncated(site: Site, web: Net) -> None:
+    site.on("/", chunked(PAGE, broken_after=3))
+
+    with pytest.raises(Truncated):
+        web.page(site.url("/"))
+
+
+def test_a_page_is_asked_for_once_a_call(site: Site, web: Net) -> None:
+    site.on("/", whole(b"1"), whole(b"2"))
+    with web.fetcher.visit(terms_of()) as visit:
+        both = [visit.page(Request(site.url("/"))).stream.read() for _ in range(2)]
+
+    assert both == [b"1", b"2"]

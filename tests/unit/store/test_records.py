@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.errors import StorageDown
+from core.model.walk import FeedRecord
+from core.store import records
+
+RECORD = FeedRecord(feed="f", source="s", adapter="rss", address="http://mill.example/ü")
+PATH = Path("/store/feeds/f.json")
+
+
+def test_a_record_comes_back_as_it_was():
+    assert records.decode(FeedRecord, PATH, records.encode(RECORD)) == RECORD
+
+
+def test_a_record_is_readable_as_it_stands():
+    assert "http://mill.example/ü" in records.encode(RECORD).decode()
+
+
+def test_a_lone_surrogate_survives():
+    record = RECORD.model_copy(update={"address": "a\ud800"})
+
+    assert records.decode(FeedRecord, PATH, records.encode(record)) == record
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"null", b"[]", b"{}", b"\xff", b'{"format":1}', b"[" * 100_000]
+)
+def test_a_damaged_record_names_its_file_and_what_to_do(content):
+    with pytest.raises(StorageDown, match=r"f\.json is damaged .*restore the file"):
+        records.decode(FeedRecord, PATH, content)
+
+
+def test_every_cut_of_a_record_is_damage():
+    whole = records.encode(RECORD)
+    for length in range(len(whole.rstrip())):
+        with pytest.raises(StorageDown, match="damaged"):
+            records.decode(FeedRecord, PATH, whole[:length])
+
+
+def test_a_newer_record_is_not_guessed_at():
+    newer = records.encode(RECORD).replace(b'"format": 1', b'"format": 2')
+    with pytest.raises(StorageDown, match=r"format 2.*reads up to 1"):
+        records.decode(FeedRecord, PATH, newer)
