@@ -6,7 +6,7 @@ from __future__ import annotations
 import logging
 import random
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Protocol, cast
 
@@ -51,7 +51,12 @@ class HeadraceBroker(Broker):
         self.queues: dict[str, None] = {}
         self.turns = turns
         self.stop = stop
+        self.on_close: Callable[[], None] = lambda: None
         self._publisher = publisher
+
+    def close(self) -> None:
+        """The worker has ended: the process gives back what it holds."""
+        self.on_close()
 
     def boot(self, worker: Worker) -> None:
         """Before a worker starts: learn how many threads it has. Raises `NotStarted`."""

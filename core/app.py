@@ -1,0 +1,198 @@
+"""One process's parts and the body of every actor. Knows neither RabbitMQ nor Redis: assemble.py
+chooses."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from pydantic import SecretStr
+
+from core.clock import Clock
+from core.errors import HeadraceError
+from core.fetch.fetcher import Fetcher
+from core.model.end import Failure
+from core.model.source import SourceTerms
+from core.model.states import Event, move
+from core.model.task import DiscoverPayload, ImagePayload, Kind, State, Task, parse_task
+from core.model.walk import FeedRecord
+from core.ports import Budget, Depths, Ledger, Publisher
+from core.queue.broker import HeadraceBroker
+from core.queue.delivery import current
+from core.queue.retry import Retry
+from core.settings import Settings, SourceSettings
+from core.sources import adapter
+from core.steps.decide import RetryPolicy
+from core.steps.discover import DiscoverStep, open_depth
+from core.steps.ends import Observer, dead_end, ignore, write_end
+from core.steps.heartbeat import Heartbeat
+from core.steps.image import ImageStep
+from core.steps.perform import Performer, Step
+from core.steps.trigger import resume_task
+from core.store.store import Store
+
+RUN_MARGIN_S = 300.0  # beyond the download's own deadline: token waits, checks, commits
+
+
+@dataclass(frozen=True)
+class App:
+    """One process's parts. The store opens when it is first asked for, nothing connects before it
+    is used."""
+
+    settings: Settings
+    clock: Clock
+    ledger: Ledger
+    budget: Budget
+    publisher: Publisher
+    depths: Depths
+    make_broker: Callable[[Retry, threading.Event], HeadraceBroker]
+    exclusive: bool  # whether this process alone may use the store
+    on_end: Observer = ignore
+    hang_up: Callable[[], None] = lambda: None  # ends the connections that the parts share
+    stop: threading.Event = field(default_factory=threading.Event)
+
+    @cached_property
+    def store(self) -> Store:
+        """The store, locked for this process. Raises `StorageDown`."""
+        return Store.open(
+            self.settings.store, exclusive=self.exclusive, clock=self.clock, writer=writer_name()
+        )
+
+    @cached_property
+    def broker(self) -> HeadraceBroker:
+        """Where the actors are declared. Building it opens no connection."""
+        retry = Retry(
+            self.publisher, self.ledger, retry_policy(self.settings), self.end_dead, self.clock
+        )
+        broker = self.make_broker(retry, self.stop)
+        broker.on_close = self.close
+        return broker
+
+    @cached_property
+    def fetcher(self) -> Fetcher:
+        """The only way out to the network."""
+        return Fetcher(
+            self.settings.fetch, self.budget, self.clock, self.stop, self.store.staging.free_bytes
+        )
+
+    @cached_property
+    def performer(self) -> Performer:
+        """Performs this process's tasks."""
+        lease_s = self.settings.lease.seconds
+        return Performer(
+            store=self.store,
+            ledger=self.ledger,
+            budget=self.budget,
+            publisher=self.publisher,
+            heartbeat=Heartbeat(self.ledger, self.clock, lease_s=lease_s),
+            steps=self._steps(),
+            clock=self.clock,
+            lease_s=lease_s,
+            deadline_s=self.settings.fetch.total_s + RUN_MARGIN_S,
+            on_end=self.on_end,
+        )
+
+    def perform(self, record: dict[str, object]) -> None:
+        """The body of every actor: perform the task that a message carries."""
+        delivery = current()
+        try:
+            delivery.prompt = self.performer.perform(parse_task(record))
+        except HeadraceError as error:
+            delivery.prompt = error.prompt
+            raise
+
+    def terms(self, source: str) -> SourceTerms:
+        """On which terms a source is fetched. Raises `Misconfigured` for an unknown one."""
+        return source_terms(source, self.settings.source(source))
+
+    def end_dead(self, task: Task, failure: Failure) -> None:
+        """Make a dead task's end durable."""
+        secret_names = tuple(self.settings.source(task.source).secret_query)
+        end = dead_end(task, failure, self.clock, secret_names)
+        write_end(self.store, end)
+        self.on_end(end)
+
+    def reopen(self, task: Task) -> Task:
+        """A person's requeue of a dead task, durable before anything is published: a media begins
+        its next generation; a page's walk is closed, so its feed's open or next walk is read."""
+        match task.payload:
+            case ImagePayload(media=media):
+                generation = self.store.media.reopen(media, task.generation)
+                dead = task.model_copy(update={"state": State.DEAD})
+                again = move(dead, Event.REQUEUED, now=self.clock.now())
+                return again.model_copy(update={"generation": generation})
+            case DiscoverPayload() as payload:
+                record = FeedRecord(
+                    feed=payload.feed,
+                    source=task.source,
+                    adapter=payload.adapter,
+                    address=payload.address,
+                )
+                return resume_task(self.store, record, self.clock, max_attempts=task.max_attempts)
+
+    def close(self) -> None:
+        """End this process's threads and connections, and give the store back."""
+        if "performer" in self.__dict__:
+            self.performer.heartbeat.close()
+        if "fetcher" in self.__dict__:
+            self.fetcher.close()
+        self.hang_up()
+        if "store" in self.__dict__:
+            self.store.close()
+
+    def _steps(self) -> dict[Kind, Step]:
+        discover = DiscoverStep(
+            store=self.store,
+            fetcher=self.fetcher,
+            terms=self.terms,
+            depth=open_depth(self.depths, self.ledger),
+            high_water=self.settings.backpressure.high_water,
+            max_attempts=self.settings.retries.max_attempts,
+            clock=self.clock,
+        )
+        image = ImageStep(self.store, self.fetcher, self.terms, self.clock)
+        return {Kind.DISCOVER: discover, Kind.IMAGE: image}
+
+
+def source_terms(name: str, settings: SourceSettings) -> SourceTerms:
+    """A source's settings as the fetcher and the budget need them."""
+    return SourceTerms(
+        name=name,
+        rate=settings.rate,
+        burst=settings.burst,
+        many_hosts=adapter(settings.adapter).many_hosts,
+        headers=dict(settings.headers),
+        secret_headers=_plain(settings.secret_headers),
+        secret_query=_plain(settings.secret_query),
+        secret_hosts=settings.secret_hosts,
+        user_agent=settings.user_agent,
+        max_file_bytes=settings.max_file_bytes,
+        max_page_bytes=settings.max_page_bytes,
+    )
+
+
+def _plain(hidden: Mapping[str, SecretStr]) -> dict[str, str]:
+    return {name: secret.get_secret_value() for name, secret in hidden.items()}
+
+
+def retry_policy(settings: Settings) -> RetryPolicy:
+    """The settings' retries and lease as the decision needs them."""
+    retries = settings.retries
+    return RetryPolicy(
+        base_s=retries.base_s,
+        floor_s=retries.floor_s,
+        cap_s=retries.cap_s,
+        max_crashes=retries.max_crashes,
+        max_wait_s=retries.max_wait_s,
+        crash_base_s=settings.lease.seconds,
+    )
+
+
+def writer_name() -> str:
+    """This process among all that write to the store: host, process, a random part."""
+    return f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"

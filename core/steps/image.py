@@ -1,0 +1,132 @@
+"""Gets one plain file: streams it to a partial, checks it, commits it as an object."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from core import errors
+from core.clock import Clock
+from core.fetch.fetcher import Download, Fetcher
+from core.fetch.inspect import Inspected, inspect
+from core.model.addresses import strike
+from core.model.end import EndState, MediaEnd, MediaFile
+from core.model.request import Request
+from core.model.source import SourceTerms
+from core.model.task import ImagePayload
+from core.steps.actions import Action
+from core.steps.run import Run
+from core.store.staging import StagedPartial
+from core.store.store import Store
+
+_CHUNK = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ImageStep:
+    """The step of an `image` task."""
+
+    store: Store
+    fetcher: Fetcher
+    terms: Callable[[str], SourceTerms]
+    clock: Clock
+
+    def __call__(self, run: Run) -> Iterator[Action]:
+        """Yield the media's end once its object is durable."""
+        payload = run.task.payload
+        assert isinstance(payload, ImagePayload)  # noqa: S101 - the lane says so
+        if payload.rendition is not None and payload.rendition.manifest is not None:
+            raise errors.Unsupported(
+                f"{strike(payload.url)} is a {payload.rendition.manifest} manifest: this version "
+                "gets plain files only",
+                reason="unsupported_manifest",
+            )
+        terms = self.terms(run.task.source)
+        partial = self.store.staging.take(payload.media, run.token)
+        try:
+            download = self._download(run, payload, terms, partial)
+            inspected = _checked(partial, payload, download)
+            self.store.objects.put(partial.path, download.sha256)
+            yield self._end(run, payload, terms, download, inspected)
+        except errors.Released:
+            partial.hand_over()
+            raise
+        finally:
+            partial.close()
+
+    def _download(
+        self, run: Run, payload: ImagePayload, terms: SourceTerms, partial: StagedPartial
+    ) -> Download:
+        request = Request(payload.url, payload.referer, dict(payload.headers))
+        with self.fetcher.visit(terms) as visit:
+            try:
+                return visit.download(request, partial, run.progress)
+            finally:
+                run.prompt, run.token_wait_s = visit.prompt, visit.token_wait_s
+
+    def _end(
+        self,
+        run: Run,
+        payload: ImagePayload,
+        terms: SourceTerms,
+        download: Download,
+        inspected: Inspected,
+    ) -> MediaEnd:
+        return MediaEnd(
+            media=payload.media,
+            generation=run.task.generation,
+            source=run.task.source,
+            kind=inspected.kind,
+            state=EndState.GOT,
+            url=strike(payload.url, terms.secret_query),
+            post=payload.post,
+            feed=payload.feed,
+            position=payload.position,
+            title=payload.title,
+            author=payload.author,
+            created_at=payload.created_at,
+            attempts=run.task.attempts + 1,
+            ended_at=self.clock.now(),
+            fetched=download.fetched,
+            file=MediaFile(
+                sha256=download.sha256,
+                size_bytes=download.size_bytes,
+                type_sniffed=inspected.type,
+                extension=inspected.extension,
+                width=inspected.width,
+                height=inspected.height,
+                checked=inspected.checked,
+                trailing_bytes=inspected.trailing_bytes,
+            ),
+        )
+
+
+def _checked(partial: StagedPartial, payload: ImagePayload, download: Download) -> Inspected:
+    """What the bytes are. Wrong bytes are dropped, so that the next attempt starts from nothing."""
+    try:
+        inspected = inspect(partial.path)
+        _check_promised_hashes(partial.path, payload, download)
+    except (errors.Permanent, errors.Transient):
+        partial.restart()
+        raise
+    return inspected
+
+
+def _check_promised_hashes(path: Path, payload: ImagePayload, download: Download) -> None:
+    for algorithm, promised in payload.hashes.items():
+        found = download.sha256 if algorithm == "sha256" else _digest(path, algorithm)
+        if found != promised.lower():
+            raise errors.Mismatch(
+                f"{strike(payload.url)}: {algorithm} is {found}, the feed promises {promised}",
+                reason="hash_mismatch",
+            )
+
+
+def _digest(path: Path, algorithm: str) -> str:
+    with path.open("rb") as file:
+        digest = hashlib.new(algorithm, usedforsecurity=False)
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()

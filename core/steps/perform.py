@@ -1,0 +1,146 @@
+"""Performs one task from lease to end, in the one order that loses nothing:
+
+content durable in the store -> what follows published and confirmed -> the task's end durable ->
+ledger moved. Acknowledging is left to whoever called. A crash between any two repeats the task,
+and every part is idempotent.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from core import errors
+from core.clock import Clock
+from core.model.end import EndState, MediaEnd
+from core.model.task import ImagePayload, Kind, Task, subject
+from core.ports import Budget, DeadLetter, Early, Held, Ledger, Publisher, Superseded, Vanished
+from core.steps.actions import Action, Publish
+from core.steps.ends import Observer, finish_commit, write_end
+from core.steps.heartbeat import Heartbeat
+from core.steps.run import Run
+from core.store.store import Store
+
+logger = logging.getLogger(__name__)
+
+Step = Callable[[Run], Iterator[Action]]
+BLOCK_WITHOUT_A_WORD_S = 30.0  # a source that says «slower» but not until when
+
+
+@dataclass(frozen=True, slots=True)
+class Performer:
+    """Performs tasks; one a process, shared by its threads."""
+
+    store: Store
+    ledger: Ledger
+    budget: Budget
+    publisher: Publisher
+    heartbeat: Heartbeat
+    steps: Mapping[Kind, Step]
+    clock: Clock
+    lease_s: float
+    deadline_s: float  # of one run
+    on_end: Observer
+
+    def perform(self, task: Task) -> bool:
+        """Run `task`; return whether its first token came at once. Raises a `HeadraceError` that
+        carries the merged task and its token, for the retry middleware to decide on."""
+        if self._has_ended(task):
+            self.ledger.finish(task)
+            return True
+        run = self._begin(task)
+        self.heartbeat.watch(run)
+        try:
+            if not self._has_ended(task):  # it may have ended while its lease was asked for
+                self._perform(run)
+            self.ledger.finish(task)
+        except errors.HeadraceError as error:
+            self._explain(error, run)
+            raise
+        except Exception as error:
+            unexpected = errors.Unexpected(f"{type(error).__name__}: {error}")
+            self._explain(unexpected, run)
+            logger.exception("task %s: an error that nobody foresaw", task.id)
+            raise unexpected from error
+        finally:
+            self.heartbeat.forget(run)
+        return run.prompt
+
+    def _perform(self, run: Run) -> None:
+        started = self.clock.monotonic()
+        for action in self.steps[run.task.kind](run):
+            self._do(action, run)
+        logger.info(
+            "%s done: %s (%.2f s, %.2f s of it waiting for tokens, %d bytes)",
+            run.task.kind,
+            subject(run.task),
+            self.clock.monotonic() - started,
+            run.token_wait_s,
+            run.bytes_read,
+        )
+
+    def _do(self, action: Action, run: Run) -> None:
+        if isinstance(action, Publish):
+            self.publisher.publish(action.copies)
+            return
+        self._hold_lease(run)
+        write_end(self.store, action)
+        self.on_end(action)
+
+    def _hold_lease(self, run: Run) -> None:
+        """An end is written by the lease's holder only."""
+        run.check()
+        if not self.ledger.renew(run.task, run.token, lease_s=self.lease_s):
+            run.lose()
+            run.check()
+
+    def _begin(self, task: Task) -> Run:
+        match self.ledger.begin(task, lease_s=self.lease_s):
+            case Held(delay_s=delay_s):
+                raise _of(task, errors.LeaseHeld("another delivery is running", delay_s=delay_s))
+            case Early(delay_s=delay_s):
+                raise _of(task, errors.TooEarly("its time has not come", delay_s=delay_s))
+            case Superseded():
+                raise _of(task, errors.LeaseLost("a newer copy of it was published"))
+            case Vanished(task=merged):
+                raise _of(merged, errors.Crashed("its last run vanished without a word"))
+            case lease:
+                deadline = self.clock.monotonic() + self.deadline_s
+                return Run(lease.task, lease.token, deadline)
+
+    def _has_ended(self, task: Task) -> bool:
+        if not isinstance(task.payload, ImagePayload):
+            return False  # a page's end is looked for by its step
+        end = self.store.media.ended(task.payload.media, task.generation)
+        if end is None:
+            return False
+        finish_commit(self.store, end)
+        if end.state is not EndState.GOT and end.generation == task.generation:
+            self._bury_again(task, end)
+        return True
+
+    def _bury_again(self, task: Task, end: MediaEnd) -> None:
+        """The letter may be what the crash took; lists merge letters by id."""
+        if end.failure is not None:
+            self.publisher.bury(DeadLetter(task, end.failure))
+
+    def _explain(self, error: errors.HeadraceError, run: Run) -> None:
+        error.task, error.token = run.task, run.token
+        error.prompt = run.prompt
+        if isinstance(error, errors.Throttled):
+            seconds = BLOCK_WITHOUT_A_WORD_S if error.delay_s is None else error.delay_s
+            error.delay_s = seconds
+            self._block(run.task.source, seconds)
+
+    def _block(self, source: str, seconds: float) -> None:
+        try:
+            self.budget.block(source, seconds=seconds)
+        except errors.SharedStateDown as error:
+            # Nothing goes out without the shared state anyway; the source may say it once more.
+            logger.warning("source %s not blocked for %.0f s: %s", source, seconds, error)
+
+
+def _of(task: Task, error: errors.HeadraceError) -> errors.HeadraceError:
+    error.task = task
+    return error

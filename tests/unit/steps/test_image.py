@@ -1,0 +1,193 @@
+"""An image task against a site that misbehaves, into a real store."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+
+import pytest
+
+from core import errors
+from core.fetch.fetcher import Fetcher
+from core.model.end import EndState, MediaEnd
+from core.model.post import MediaKind, Rendition
+from core.model.source import SourceTerms
+from core.settings import FetchSettings
+from core.steps.image import ImageStep
+from core.steps.run import Run
+from tests.support import media
+from tests.support.budget import OpenBudget
+from tests.support.clock import FakeClock
+from tests.support.fetching import LOOPBACK
+from tests.support.site import Site, cut, whole
+from tests.support.store import open_store
+from tests.support.tasks import an_image_payload, an_image_task
+
+
+class Getting:
+    """One store, one site, one step."""
+
+    def __init__(self, root, site):
+        self.site = site
+        self.store = open_store(root)
+        self.clock = FakeClock()
+        self.stop = threading.Event()
+        settings = FetchSettings(allow_networks=LOOPBACK, min_free_bytes=0)
+        fetcher = Fetcher(
+            settings, OpenBudget(), self.clock, self.stop, self.store.staging.free_bytes
+        )
+        self.terms = SourceTerms("feed", 10.0, 20)
+        self.step = ImageStep(self.store, fetcher, lambda _source: self.terms, self.clock)
+
+    def run(self, path="/x.jpg", *, token="t1", run=Run, **fields) -> MediaEnd:
+        payload = an_image_payload(self.site.url(path), **fields)
+        task = an_image_task(payload=payload, attempts=1)
+        (end,) = self.step(run(task, token, 1e12))
+        return end
+
+    def object_of(self, end: MediaEnd) -> bytes:
+        return self.store.objects.path(end.file.sha256).read_bytes()
+
+
+@pytest.fixture
+def getting(tmp_path):
+    with Site() as site:
+        getting = Getting(tmp_path, site)
+        yield getting
+        getting.store.close()
+
+
+def test_a_picture_becomes_an_object_and_a_record_with_its_provenance(getting):
+    body = media.jpeg(48, 32)
+    getting.site.serve("/x.jpg", body, etag='"v1"', content_type="image/jpeg")
+
+    end = getting.run(post="p" * 32, position=3, title="The weir")
+
+    assert getting.object_of(end) == body
+    assert (end.state, end.kind, end.attempts) == (EndState.GOT, MediaKind.IMAGE, 2)
+    assert (end.file.width, end.file.height, end.file.extension) == (48, 32, ".jpg")
+    assert (end.fetched.etag, end.fetched.status) == ('"v1"', 200)
+    assert (end.position, end.title) == (3, "The weir")
+
+
+def test_row_11_the_type_comes_from_the_bytes_and_the_told_one_is_kept(getting):
+    getting.site.serve("/x.jpg", media.webp(), content_type="image/jpeg")
+
+    end = getting.run()
+
+    assert (end.file.type_sniffed, end.file.extension) == ("image/webp", ".webp")
+    assert end.fetched.type_told == "image/jpeg"
+
+
+def test_a_plain_video_is_filed_as_a_video_whatever_the_feed_took_it_for(getting):
+    getting.site.serve("/x.jpg", media.mp4())
+
+    end = getting.run(media_kind=MediaKind.IMAGE)
+
+    assert end.kind is MediaKind.VIDEO
+
+
+def test_a_cut_body_keeps_its_partial_and_the_next_run_resumes_it(getting):
+    body = media.jpeg(64, 64) + b"trailing" * 4000
+    getting.site.on("/x.jpg", cut(body, after=9000, etag='"v1"'), whole(body, etag='"v1"'))
+
+    with pytest.raises(errors.Truncated):
+        getting.run(token="t1")
+    end = getting.run(token="t2")
+
+    assert getting.object_of(end) == body
+    assert end.fetched.resumed
+    assert getting.site.requests[1].headers["Range"] == "bytes=9000-"
+
+
+def test_a_damaged_file_is_dropped_so_that_the_next_run_starts_from_nothing(getting):
+    body = media.png()
+    getting.site.on("/x.png", whole(body[:-12], etag='"v1"'), whole(body, etag='"v1"'))
+
+    with pytest.raises(errors.Truncated):
+        getting.run("/x.png", token="t1")
+    end = getting.run("/x.png", token="t2")
+
+    assert getting.object_of(end) == body
+    assert getting.site.requests[1].headers["Range"] is None
+
+
+@pytest.mark.parametrize("told", ["image/jpeg", "text/html"])
+def test_row_10_html_is_not_filed_as_a_picture_whatever_it_is_called(getting, told):
+    getting.site.serve("/x.jpg", b"<!DOCTYPE html><title>gone</title>", content_type=told)
+
+    with pytest.raises(errors.NotMedia) as caught:
+        getting.run()
+
+    assert caught.value.reason == "html_instead_of_media"
+
+
+def test_a_manifest_is_refused_by_name_without_a_request(getting):
+    rendition = Rendition(url=getting.site.url("/v.m3u8"), manifest="hls")
+
+    with pytest.raises(errors.Unsupported) as caught:
+        getting.run("/v.m3u8", rendition=rendition)
+
+    assert caught.value.reason == "unsupported_manifest"
+    assert getting.site.requests == []
+
+
+def test_a_manifest_in_a_plain_files_clothes_is_refused_by_its_content(getting):
+    getting.site.serve("/x.mp4", b"#EXTM3U\n#EXT-X-VERSION:3\n", content_type="video/mp4")
+
+    with pytest.raises(errors.Unsupported) as caught:
+        getting.run("/x.mp4")
+
+    assert caught.value.reason == "unsupported_manifest"
+
+
+@pytest.mark.parametrize("algorithm", ["md5", "sha1", "sha256"])
+def test_a_promised_hash_is_kept_or_the_file_is_refused(getting, algorithm):
+    body = media.gif()
+    getting.site.serve("/x.gif", body)
+    right = hashlib.new(algorithm, body).hexdigest()
+
+    assert getting.run("/x.gif", hashes={algorithm: right.upper()}).file.size_bytes == len(body)
+    with pytest.raises(errors.Mismatch, match=algorithm):
+        getting.run("/x.gif", token="t2", hashes={algorithm: "0" * len(right)})
+
+
+def test_a_secret_goes_out_with_the_request_and_into_no_record(getting):
+    getting.terms = SourceTerms(
+        "feed", 10.0, 20, secret_query={"key": "hush"}, secret_hosts=("127.0.0.1",)
+    )
+    getting.site.serve("/x.jpg", media.jpeg())
+
+    end = getting.run("/x.jpg?token=abc")
+
+    assert getting.site.requests[0].path == "/x.jpg?token=abc&key=hush"
+    assert "hush" not in end.model_dump_json()
+    assert "abc" not in end.model_dump_json()
+
+
+def test_the_same_bytes_twice_are_one_object_and_two_records(getting):
+    for path in ("/a.jpg", "/b.jpg"):
+        getting.site.serve(path, media.jpeg())
+
+    one, two = getting.run("/a.jpg"), getting.run("/b.jpg")
+
+    assert one.media != two.media
+    assert one.file.sha256 == two.file.sha256
+
+
+def test_a_run_that_hands_over_leaves_its_bytes_to_the_next(getting):
+    body = media.jpeg(64, 64) + b"t" * 3_000_000
+    getting.site.serve("/x.jpg", body, etag='"v1"')
+
+    class StoppedInTheMiddle(Run):
+        def progress(self, size_bytes):
+            super().progress(size_bytes)
+            getting.stop.set()
+
+    with pytest.raises(errors.Released):
+        getting.run(token="t1", run=StoppedInTheMiddle)
+    getting.stop.clear()
+    end = getting.run(token="t2")
+
+    assert getting.object_of(end) == body
+    assert end.fetched.resumed
