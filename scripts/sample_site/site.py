@@ -1,0 +1,182 @@
+"""The sample site: three feeds and their media, served on loopback by the standard library. Its
+addresses are absolute, so they are written when the port is known."""
+
+from __future__ import annotations
+
+import contextlib
+import mimetypes
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import TracebackType
+from typing import IO
+from urllib.parse import urlsplit
+
+from scripts.sample_site.answers import Answer, Resource, answer, missing
+
+HERE = Path(__file__).parent
+PLACEHOLDER = "http://sample.invalid"  # stands in the feeds for the address of the day
+FEEDS = ("pictures.rss", "notebook.json", "walk.txt")
+SAME_BYTES = {
+    "/media/dawn-again.jpg": "/media/dawn.jpg",
+    "/archive/reeds.webp": "/media/reeds.webp",
+}
+DEAD_LINK = "/media/bridge.jpg"
+MIMES = {
+    ".rss": "application/rss+xml",
+    ".json": "application/feed+json",
+    ".txt": "text/plain; charset=utf-8",
+    ".webp": "image/webp",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One request that was answered."""
+
+    method: str
+    path: str
+    range: str
+    status: int
+    sent_bytes: int
+
+
+class _Server(ThreadingHTTPServer):
+    """Knows its open connections, so that closing leaves no thread behind."""
+
+    daemon_threads = False
+    request_queue_size = 64
+
+    def __init__(self, site: SampleSite, port: int) -> None:
+        self.site = site
+        self.open: set[socket.socket] = set()
+        self.closing = False
+        super().__init__(("127.0.0.1", port), _Handler)
+
+    def hang_up(self) -> None:
+        """End the connections that clients keep open; their threads then end by themselves."""
+        self.closing = True
+        for connection in list(self.open):
+            _hang_up(connection)
+
+
+def _hang_up(connection: socket.socket) -> None:
+    with contextlib.suppress(OSError):  # its client was faster
+        connection.shutdown(socket.SHUT_RDWR)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # else a body waits 40 ms behind its headers
+    timeout = 60
+    server: _Server
+
+    def setup(self) -> None:
+        super().setup()
+        self.server.open.add(self.connection)
+        if self.server.closing:  # accepted a moment before
+            _hang_up(self.connection)
+
+    def finish(self) -> None:
+        self.server.open.discard(self.connection)
+        super().finish()
+
+    def do_GET(self) -> None:
+        self._send(self.server.site.respond(self), with_body=True)
+
+    def do_HEAD(self) -> None:
+        self._send(self.server.site.respond(self), with_body=False)
+
+    def _send(self, reply: Answer, *, with_body: bool) -> None:
+        self.send_response(reply.status)
+        for name, value in reply.headers.items():
+            self.send_header(name, value)
+        if reply.status != 304:
+            self.send_header("Content-Length", str(len(reply.body)))
+        self.end_headers()
+        if with_body:
+            self.wfile.write(reply.body)
+
+    def log_message(self, *args: object) -> None:
+        """Quiet: the site keeps its own log."""
+
+
+class SampleSite:
+    """Serves while its context is open. `log` gets a line a request."""
+
+    def __init__(
+        self, port: int = 0, *, latency_s: float = 0.0, log: IO[str] | None = None
+    ) -> None:
+        self._port, self._latency_s, self._log = port, latency_s, log
+        self._lock = threading.Lock()
+        self.requests: list[Seen] = []
+
+    def __enter__(self) -> SampleSite:
+        self._server = _Server(self, self._port)
+        self.address = f"http://127.0.0.1:{self._server.server_port}"
+        self.resources = dict(_resources(self.address))
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.hang_up()
+        self._server.server_close()
+
+    @property
+    def feeds(self) -> tuple[str, ...]:
+        """The feeds' addresses: Media RSS, JSON Feed, text list."""
+        return tuple(f"{self.address}/{name}" for name in FEEDS)
+
+    def respond(self, request: BaseHTTPRequestHandler) -> Answer:
+        """Look the address up, answer after the latency, and note it."""
+        path = urlsplit(request.path).path
+        found = self.resources.get(path)
+        reply = answer(found, request.headers) if found else missing(path)
+        if self._latency_s:
+            time.sleep(self._latency_s)
+        asked = request.headers.get("Range", "-")
+        sent = len(reply.body) if request.command == "GET" else 0
+        self._note(Seen(request.command, path, asked, reply.status, sent))
+        return reply
+
+    def _note(self, seen: Seen) -> None:
+        with self._lock:
+            self.requests.append(seen)
+            if self._log is not None:
+                line = (seen.method, seen.path, seen.range, seen.status, seen.sent_bytes)
+                print(*line, sep="\t", file=self._log, flush=True)
+
+
+def _resources(address: str) -> Iterator[tuple[str, Resource]]:
+    """Every address of the site. Looked up whole, so that no path can lead anywhere else."""
+    for file in sorted((HERE / "feeds").iterdir()):
+        body = file.read_bytes().replace(PLACEHOLDER.encode(), address.encode())
+        yield f"/{file.name}", Resource(body, MIMES[file.suffix])
+    media = {f"/media/{file.name}": _media(file) for file in sorted((HERE / "media").iterdir())}
+    yield from media.items()
+    for path, original in SAME_BYTES.items():
+        yield path, media[original]
+    yield "/", _front_page(address)
+
+
+def _media(file: Path) -> Resource:
+    guess = MIMES.get(file.suffix) or mimetypes.guess_type(file.name)[0]
+    return Resource(file.read_bytes(), guess or "application/octet-stream")
+
+
+def _front_page(address: str) -> Resource:
+    links = "".join(f'<li><a href="{address}/{name}">{name}</a></li>' for name in FEEDS)
+    page = f"<!doctype html><title>The Mill Pond</title><h1>The Mill Pond</h1><ul>{links}</ul>"
+    return Resource(page.encode(), "text/html; charset=utf-8")
