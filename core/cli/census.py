@@ -1,0 +1,118 @@
+"""Which media a run has met and what became of each, counted as it happens.
+
+Kept in a private SQLite file that vanishes with it, so that memory stays flat over a million media.
+The store stays the truth: this only tells «in this run» from «before»."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections import Counter
+from enum import StrEnum
+
+from core.model.end import EndState
+
+_TABLE = """CREATE TABLE media (
+    id TEXT PRIMARY KEY, standing TEXT NOT NULL, told INTEGER NOT NULL DEFAULT 0
+) WITHOUT ROWID"""
+
+
+class Standing(StrEnum):
+    """What a run says of a media."""
+
+    DONE = "done"  # got in this run
+    KNOWN = "known"  # got before it
+    FAILED = "failed"
+    INCOMPLETE = "incomplete"  # not ended yet, or not by this run
+    REFUSED = "refused"  # a rule of ours said no
+
+
+STANDINGS = {
+    EndState.GOT: Standing.DONE,
+    EndState.DEAD: Standing.FAILED,
+    EndState.REFUSED: Standing.REFUSED,
+}
+
+
+class Census:
+    """Media by id, for several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        # An empty name is a temporary file of SQLite's own, held in memory while it is small.
+        self._rows = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        self._rows.execute("PRAGMA journal_mode = OFF")
+        self._rows.execute("PRAGMA synchronous = OFF")
+        self._rows.execute(_TABLE)
+        self._counts: Counter[Standing] = Counter()
+        self._got_bytes = 0
+
+    def find(self, media: str) -> bool:
+        """A media was met; whether for the first time."""
+        with self._lock:
+            if self._standing(media) is not None:
+                return False
+            self._put(media, Standing.INCOMPLETE)
+            return True
+
+    def recognise(self, media: str, standing: Standing) -> None:
+        """The store has an end of a media, older than this run as far as one knew: an end that this
+        run wrote meanwhile stands."""
+        with self._lock:
+            if self._standing(media) is Standing.INCOMPLETE:
+                self._move(media, Standing.INCOMPLETE, standing)
+
+    def settle(self, media: str, standing: Standing, size_bytes: int = 0) -> None:
+        """This run ended a media so."""
+        with self._lock:
+            before = self._standing(media)
+            if before is None:
+                self._put(media, standing)
+            else:
+                self._move(media, before, standing)
+            if standing is Standing.DONE and before is not Standing.DONE:
+                self._got_bytes += size_bytes
+
+    def tell(self, media: str) -> bool:
+        """Whether a media is told of for the first time."""
+        with self._lock:
+            if self._standing(media) is None:
+                self._put(media, Standing.INCOMPLETE)
+            query = "UPDATE media SET told = 1 WHERE id = ? AND told = 0"
+            return self._rows.execute(query, (media,)).rowcount == 1
+
+    def standing(self, media: str) -> Standing | None:
+        """How a media stands; None for one that was not met."""
+        with self._lock:
+            return self._standing(media)
+
+    def counts(self) -> Counter[Standing]:
+        """How many stand how."""
+        with self._lock:
+            return self._counts.copy()
+
+    @property
+    def got_bytes(self) -> int:
+        """The size of what this run got."""
+        with self._lock:
+            return self._got_bytes
+
+    def close(self) -> None:
+        """Give the file back."""
+        self._rows.close()
+
+    def _standing(self, media: str) -> Standing | None:
+        query = "SELECT standing FROM media WHERE id = ?"
+        row = self._rows.execute(query, (media,)).fetchone()
+        return Standing(row[0]) if row else None
+
+    def _put(self, media: str, standing: Standing) -> None:
+        query = "INSERT INTO media (id, standing) VALUES (?, ?)"
+        self._rows.execute(query, (media, standing.value))
+        self._counts[standing] += 1
+
+    def _move(self, media: str, before: Standing, after: Standing) -> None:
+        query = "UPDATE media SET standing = ? WHERE id = ?"
+        self._rows.execute(query, (after.value, media))
+        self._counts[before] -= 1
+        self._counts[after] += 1

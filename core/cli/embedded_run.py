@@ -1,0 +1,149 @@
+"""One embedded run, from its feeds to its summary."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from functools import partial
+from typing import TextIO
+
+import click
+from dramatiq import Worker
+from dramatiq.errors import QueueJoinTimeout
+
+from core.app import App
+from core.assemble import embedded_app, use
+from core.cli.bars import Bars
+from core.cli.census import Census
+from core.cli.feeding import Feeding, Order, orders
+from core.cli.interrupts import EXIT_INTERRUPTED, Interrupts
+from core.cli.lines import Lines
+from core.cli.progress import Gauge, Screen, Watch
+from core.cli.report import JsonLine, Report
+from core.cli.summary import Summary
+from core.model.end import MediaEnd
+from core.queue.lanes import HEADRACE
+from core.settings import Settings
+from core.steps.ends import finish_commits
+from core.steps.trigger import Feed
+
+EXIT_MISSING = 1
+_SPARE_THREADS = 2  # a source's slots are fewer than the threads
+_LOOK_S = 0.25  # between looks at the meters
+_POLL_MS = 200  # how late a worker's thread may notice the end
+_ENDING_MS = 30_000  # for what is in hand after Ctrl-C
+
+
+class EmbeddedRun:
+    """Reads `feeds` and gets their media in this process; `perform` it once."""
+
+    def __init__(
+        self, settings: Settings, feeds: Sequence[Feed], *, retry_dead: bool, as_json: bool
+    ) -> None:
+        self._feeds = feeds
+        self._retry_dead = retry_dead
+        self._as_json = as_json
+        self._census = Census()
+        self._watch = Watch(self._census)
+        self._app = embedded_app(settings, on_end=self._watch)
+        self._stream = sys.stderr if as_json else sys.stdout
+
+    def perform(self) -> int:
+        """Run to the end, or to Ctrl-C, and return the exit status."""
+        try:
+            with Interrupts(self._app.stop) as interrupts:
+                whole = self._crawl_and_tell(interrupts)
+        finally:
+            self._app.close()
+            self._census.close()
+        if interrupts.came:
+            return EXIT_INTERRUPTED
+        return 0 if whole else EXIT_MISSING
+
+    def _crawl_and_tell(self, interrupts: Interrupts) -> bool:
+        began = self._app.clock.monotonic()
+        finish_commits(self._app.store)
+        given = orders(self._app, self._feeds)
+        screen = _screen(self._stream, self._app)
+        self._watch.begin(self._app.store, screen)
+        try:
+            self._crawl(given, screen)
+        finally:
+            screen.close()
+        self._app.store.sums.merge()
+        summary = Summary(partial(click.echo, file=self._stream))
+        self._tell(given, summary)
+        elapsed_s = self._app.clock.monotonic() - began
+        summary.end(elapsed_s, interrupted=interrupts.came)
+        return summary.whole
+
+    def _crawl(self, given: Sequence[Order], screen: Screen) -> None:
+        use(self._app)
+        importlib.import_module("actors")  # declares them on the app's broker
+        worker = Worker(
+            self._app.broker, worker_threads=self._threads(given), worker_timeout=_POLL_MS
+        )
+        feeding = Feeding(self._app, given, self._census, retry_dead=self._retry_dead)
+        feeding.start()
+        worker.start()
+        try:
+            self._wait(feeding, given, screen)
+        finally:
+            worker.stop(timeout=_ENDING_MS)
+            feeding.end()
+
+    def _threads(self, given: Sequence[Order]) -> int:
+        slots = (
+            self._app.settings.source(source).concurrency or 1 for source in _sources_of(given)
+        )
+        return sum(slots) + _SPARE_THREADS
+
+    def _wait(self, feeding: Feeding, given: Sequence[Order], screen: Screen) -> None:
+        heartbeat = self._app.performer.heartbeat
+        gauge = Gauge(
+            self._census, heartbeat, self._app.budget, _sources_of(given), self._app.clock
+        )
+        while not (feeding.is_over() and self._is_idle()):
+            screen.tick(gauge.read())
+            if self._app.clock.sleep(0.0 if feeding.is_over() else _LOOK_S, wake=self._app.stop):
+                screen.say("Ending what is in hand (Ctrl-C once more ends at once) ...")
+                return
+
+    def _is_idle(self) -> bool:
+        """Whether no task is open, as soon as that is so."""
+        try:
+            self._app.broker.join(HEADRACE, timeout=round(_LOOK_S * 1000))
+        except QueueJoinTimeout:
+            return False
+        return True
+
+    def _tell(self, given: Sequence[Order], summary: Summary) -> None:
+        records = [order.feed for order in given]
+        store, settings = self._app.store, self._app.settings
+        report = Report(store, settings, self._census, details=self._as_json)
+        line = JsonLine(sys.stdout) if self._as_json else None
+        summary.feeds(report.feeds(records))
+        for media in report.media(records):
+            summary.media(media)
+            if line is not None:
+                line.add(media)
+        summary.totals.got_bytes = self._census.got_bytes
+        if line is not None:
+            line.end(summary.totals)
+
+
+def _sources_of(given: Sequence[Order]) -> list[str]:
+    return sorted({order.feed.source for order in given})
+
+
+def _screen(stream: TextIO, app: App) -> Screen:
+    if stream.isatty():
+        return Bars(stream)
+    root = app.store.root
+
+    def named(end: MediaEnd) -> str | None:
+        path = app.store.library.link(end)
+        return path.relative_to(root).as_posix() if path else None
+
+    return Lines(stream, named)

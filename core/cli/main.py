@@ -1,0 +1,90 @@
+"""The `headrace` command: its commands by name, and what a failure of theirs says and exits with.
+
+A command's module is imported when the command runs, so that `--help` answers at once."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import NamedTuple
+
+import click
+
+from core.cli.interrupts import EXIT_INTERRUPTED
+from core.cli.options import group_options
+from core.errors import HeadraceError, Misconfigured
+
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+
+
+class _Entry(NamedTuple):
+    module: str  # which has the command, or the group, under the entry's name
+    summary: str
+
+
+COMMANDS = {
+    "crawl": _Entry("core.cli.crawl", "Read feeds and get their media, in this one process."),
+    "submit": _Entry("core.cli.submit", "Put feeds into RabbitMQ, for workers to crawl."),
+    "status": _Entry("core.cli.status", "Show what is open, done and dead, by source."),
+    "dead": _Entry("core.cli.dead", "List, requeue or discard dead letters."),
+    "sums": _Entry("core.cli.sums", "Merge the store's checksums into SHA256SUMS."),
+    "library": _Entry("core.cli.library", "Make the library's names for people anew."),
+}
+
+
+class _Commands(click.Group):
+    """Finds commands in the table above."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        entry = COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        command = getattr(importlib.import_module(entry.module), cmd_name)
+        assert isinstance(command, click.Command)  # noqa: S101 - the table says so
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
+
+
+@click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="headrace", message="headrace %(version)s")
+@group_options
+def headrace() -> None:
+    """Headrace gets the images and videos that feeds show, never faster than a source allows, and
+    files each with where it came from.
+
+    \b
+    Begin with:
+      headrace crawl https://pictures.example/feed.rss --to pictures
+    """  # noqa: D301 - click marks a verbatim paragraph so
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run one command and return the exit status; what a person can cause ends in one message."""
+    try:
+        status = headrace.main(arguments, prog_name="headrace", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has enough; Python would complain once more when it flushes.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_FAILED
+    except HeadraceError as error:
+        click.echo(f"headrace: {error}", err=True)
+        return EXIT_USAGE if isinstance(error, Misconfigured) else EXIT_FAILED
+    return status if isinstance(status, int) else 0
+
+
+def main() -> None:
+    """The entry point."""
+    sys.exit(run())

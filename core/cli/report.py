@@ -1,0 +1,172 @@
+"""What the store says of a run's feeds and of each media that they show, read as a stream: no list
+of a million media is ever held."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TextIO
+
+from core.cli.census import STANDINGS, Census, Standing
+from core.cli.progress import is_reopened
+from core.model.addresses import strike
+from core.model.end import EndState, Failure, MediaEnd
+from core.model.post import MediaKind
+from core.model.task import ImagePayload
+from core.model.walk import FeedRecord, WalkEnd, WalkState
+from core.settings import Settings
+from core.steps.trigger import listed
+from core.store.store import Store
+
+NOT_FINISHED = "not_finished"  # the reason of a media that has no end yet
+
+
+@dataclass(frozen=True, slots=True)
+class MediaReport:
+    """How a media stands at the end of a run."""
+
+    url: str  # struck out
+    kind: MediaKind
+    standing: Standing
+    failure: Failure | None = None
+    sha256: str | None = None
+    path: str | None = None  # its name for people, relative to the store
+    size_bytes: int = 0
+
+    @property
+    def reason(self) -> str | None:
+        """A short stable word; None for what was got."""
+        if self.failure is not None:
+            return self.failure.reason
+        return NOT_FINISHED if self.standing is Standing.INCOMPLETE else None
+
+
+@dataclass(frozen=True, slots=True)
+class FeedReport:
+    """How the newest reading of a feed ended; `end` is None while it goes on."""
+
+    address: str
+    end: WalkEnd | None
+
+    @property
+    def complete(self) -> bool:
+        """Whether the feed was read as far as it had to be."""
+        return self.end is not None and self.end.state is WalkState.COMPLETE
+
+
+@dataclass(slots=True)
+class Totals:
+    """Counts over what was reported."""
+
+    standings: Counter[Standing] = field(default_factory=Counter)
+    got_bytes: int = 0
+
+    def add(self, media: MediaReport) -> None:
+        """Count one more."""
+        self.standings[media.standing] += 1
+
+    @property
+    def found(self) -> int:
+        """All of them."""
+        return self.standings.total()
+
+    @property
+    def failed(self) -> int:
+        """Those that ended without their file, whether it failed or a rule of ours refused it."""
+        return self.standings[Standing.FAILED] + self.standings[Standing.REFUSED]
+
+    @property
+    def whole(self) -> bool:
+        """Whether everything found was got, now or before."""
+        return self.failed == 0 and self.standings[Standing.INCOMPLETE] == 0
+
+
+class Report:
+    """Reads a store once for a run over `feeds`. With `details` every media's file is looked up,
+    else only what is missing."""
+
+    def __init__(
+        self, store: Store, settings: Settings, census: Census, *, details: bool = False
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._census = census
+        self._details = details
+
+    def feeds(self, records: Sequence[FeedRecord]) -> Iterator[FeedReport]:
+        """How each feed's newest walk stands."""
+        for record in records:
+            newest = self._store.walks.newest(record.feed)
+            end = self._store.walks.end_of(record.feed, newest.walk) if newest else None
+            yield FeedReport(record.address, end)
+
+    def media(self, records: Sequence[FeedRecord]) -> Iterator[MediaReport]:
+        """Every media of the feeds' walks, each once."""
+        for record in records:
+            secret_names = tuple(self._settings.source(record.source).secret_query)
+            for payload in listed(self._store, record.feed):
+                if self._census.tell(payload.media):
+                    yield self._standing(payload, secret_names)
+
+    def _standing(self, payload: ImagePayload, secret_names: tuple[str, ...]) -> MediaReport:
+        url = strike(payload.url, secret_names)
+        counted = self._census.standing(payload.media)
+        if not self._details and counted in (Standing.DONE, Standing.KNOWN):
+            return MediaReport(url, payload.media_kind, counted)
+        end = self._store.media.newest(payload.media)
+        if end is not None and end.state is EndState.GOT:
+            standing = Standing.DONE if counted is Standing.DONE else Standing.KNOWN
+            return self._got(end, standing)
+        if end is None or is_reopened(self._store, end):
+            return MediaReport(url, payload.media_kind, Standing.INCOMPLETE)
+        return MediaReport(end.url, end.kind, STANDINGS[end.state], end.failure)
+
+    def _got(self, end: MediaEnd, standing: Standing) -> MediaReport:
+        assert end.file is not None  # noqa: S101 - a media that was got has one
+        path = self._store.library.link(end)
+        return MediaReport(
+            end.url,
+            end.kind,
+            standing,
+            sha256=end.file.sha256,
+            path=path.relative_to(self._store.root).as_posix() if path else None,
+            size_bytes=end.file.size_bytes,
+        )
+
+
+class JsonLine:
+    """Writes the report as one JSON object on one line, media by media."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._separator = ""
+        stream.write('{"media": [')
+
+    def add(self, media: MediaReport) -> None:
+        """One more entry of `media`."""
+        entry = {
+            "url": media.url,
+            "kind": media.kind.value,
+            "state": media.standing.value,
+            "reason": media.reason,
+            "object": media.sha256,
+            "path": media.path,
+        }
+        self._stream.write(self._separator + json.dumps(entry))
+        self._separator = ", "
+
+    def end(self, totals: Totals) -> None:
+        """The counts, and the line's end. `failed` counts what was refused too, so that got, known,
+        failed and incomplete add up to found."""
+        counts = {
+            "found": totals.found,
+            "got": totals.standings[Standing.DONE],
+            "known": totals.standings[Standing.KNOWN],
+            "failed": totals.failed,
+            "incomplete": totals.standings[Standing.INCOMPLETE],
+            "bytes": totals.got_bytes,
+        }
+        self._stream.write("], " + json.dumps(counts)[1:] + "\n")
+        self._stream.flush()

@@ -1,0 +1,233 @@
+"""`headrace status`: what is open, done and dead, by source. Only looks: nothing is locked or
+changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+import click
+
+from core.budget.budget import TokenBudget
+from core.cli.options import in_store, json_option, settings_options, store_option
+from core.cli.wording import duration, printable, size, table
+from core.clock import SystemClock
+from core.errors import HeadraceError
+from core.ledger.redis import RedisLedger
+from core.model.walk import WalkState
+from core.ports import OpenWork
+from core.queue import depth
+from core.queue.depth import Depth
+from core.queue.lanes import DROPPED, lanes_of
+from core.settings import Settings
+from core.store.store import Store
+from core.store.sums import Tally
+
+EXIT_ALARM = 1
+_HEAD = ("source", "ready", "leased", "delayed", "dead", "done", "bytes")
+_OPEN = "open"
+_UNKNOWN = "-"
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceStatus:
+    """One source; None where whoever knows could not be asked."""
+
+    source: str
+    ready: int | None
+    leased: int | None
+    delayed: int | None
+    dead: int | None  # letters in RabbitMQ; without it, media that ended without their file
+    done: int | None  # media got
+    bytes: int | None  # of what was got
+
+
+@dataclass(frozen=True, slots=True)
+class FeedStatus:
+    """The newest reading of a feed that is open or broke."""
+
+    feed: str
+    source: str
+    address: str
+    walk: str
+    state: str
+    reason: str | None
+
+
+@dataclass(slots=True)
+class Status:
+    """Everything that can be said."""
+
+    sources: list[SourceStatus]
+    feeds: list[FeedStatus]
+    dropped: int | None  # messages that RabbitMQ itself gave up: a person has to look
+    notes: list[str] = field(default_factory=list)  # what could not be asked, and why
+    answered: bool = True  # whether anybody could be asked at all
+
+
+@click.command()
+@store_option
+@json_option
+@settings_options
+@click.pass_context
+def status(
+    context: click.Context, /, given: Settings, store_folder: Path | None, as_json: bool
+) -> None:
+    """Show what is open, done and dead, by source.
+
+    \b
+    ready    tasks in the source's lanes
+    leased   tasks that a worker performs now
+    delayed  tasks that wait for their time
+    dead     dead letters (`headrace dead list` tells why)
+    done     media got, and their bytes
+
+    With --store only that folder is asked, as for a store that `headrace crawl` fills: no RabbitMQ,
+    no Redis; dead then counts media that ended without their file.
+
+    Exit status 1 when nobody could be asked, or when messages lie in headrace.dropped: RabbitMQ
+    itself gave up on them, which must not happen and wants a person to look at them in its console.
+
+    \b
+    Examples:
+      headrace status
+      headrace status --store pictures --json
+    """  # noqa: D301 - click marks a verbatim paragraph so
+    if store_folder is None:
+        found = of_everything(given)
+    else:
+        found = of_store(in_store(given, store_folder))
+    for line in [json.dumps(asdict(found))] if as_json else told(found):
+        click.echo(line)
+    if found.dropped:
+        click.echo(f"ALARM: {DROPPED} holds {found.dropped:,}: see the console", err=True)
+    context.exit(EXIT_ALARM if found.dropped or not found.answered else 0)
+
+
+def of_store(given: Settings) -> Status:
+    """What a store tells by itself. Raises `StorageDown` where there is none."""
+    store = Store.look(given.store, clock=SystemClock())
+    tallies = store.sums.tally()
+    sources = [
+        SourceStatus(
+            name,
+            ready=None,
+            leased=None,
+            delayed=None,
+            dead=_dead(name, None, tally),
+            done=tally.got,
+            bytes=tally.bytes,
+        )
+        for name, tally in sorted(tallies.items())
+    ]
+    return Status(sources, list(_feeds(store)), dropped=None)
+
+
+def of_everything(given: Settings) -> Status:
+    """What store, RabbitMQ and Redis tell; a note for each that can't be asked."""
+    notes: list[str] = []
+    names = list(given.all_sources())
+    redis_url = given.redis.url.get_secret_value()
+    store = _asked(lambda: Store.look(given.store, clock=SystemClock()), notes)
+    depths = _asked(lambda: depth.read(given.broker.url.get_secret_value(), names), notes)
+    work = _asked(lambda: _work(redis_url, names), notes)
+    tallies = store.sums.tally() if store else {}
+    sources = [
+        _source(name, depths, work, tallies.get(name, Tally()) if store else None)
+        for name in sorted({*names, *tallies})
+    ]
+    feeds = list(_feeds(store)) if store else []
+    notes += _asked(lambda: _blocks(redis_url, names), []) or []
+    return Status(
+        sources,
+        feeds,
+        dropped=depths.dropped if depths else None,
+        notes=notes,
+        answered=any(part is not None for part in (store, depths, work)),
+    )
+
+
+def told(found: Status) -> Iterator[str]:
+    """The status for a person."""
+    yield from table(_HEAD, [_row(source) for source in found.sources])
+    for feed in found.feeds:
+        why = f" ({feed.reason})" if feed.reason else ""
+        yield printable(f"feed {feed.address}: walk {feed.walk} is {feed.state}{why}")
+    for note in found.notes:
+        yield printable(note)
+
+
+def _asked(ask: Callable[[], Answer], notes: list[str]) -> Answer | None:
+    """The answer; None, and a note, when nobody answers."""
+    try:
+        return ask()
+    except HeadraceError as error:
+        notes.append(str(error))
+        return None
+
+
+def _work(redis_url: str, names: Iterable[str]) -> dict[str, OpenWork]:
+    ledger = RedisLedger(redis_url)
+    return {name: ledger.open_work(name) for name in names}
+
+
+def _blocks(redis_url: str, names: Iterable[str]) -> list[str]:
+    budget = TokenBudget.redis(redis_url, SystemClock())
+    waits = {name: budget.blocked_for(name) for name in names}
+    return [
+        f"source {name} asked us to wait: no request for {duration(wait_s)} yet"
+        for name, wait_s in waits.items()
+        if wait_s > 0
+    ]
+
+
+def _source(
+    name: str, depths: Depth | None, work: Mapping[str, OpenWork] | None, tally: Tally | None
+) -> SourceStatus:
+    open_work = work.get(name, OpenWork(0, 0)) if work is not None else None
+    return SourceStatus(
+        name,
+        ready=sum(depths.lanes.get(lane, 0) for lane in lanes_of(name)) if depths else None,
+        leased=open_work.leased if open_work else None,
+        delayed=open_work.delayed if open_work else None,
+        dead=_dead(name, depths, tally),
+        done=tally.got if tally else None,
+        bytes=tally.bytes if tally else None,
+    )
+
+
+def _dead(name: str, depths: Depth | None, tally: Tally | None) -> int | None:
+    if depths is not None:
+        return depths.dead.get(name, 0)
+    return tally.dead + tally.refused if tally else None
+
+
+def _feeds(store: Store) -> Iterator[FeedStatus]:
+    """The feeds whose newest walk is not complete."""
+    for record in store.feeds.all():
+        newest = store.walks.newest(record.feed)
+        if newest is None:
+            continue
+        end = store.walks.end_of(record.feed, newest.walk)
+        if end is None or end.state is not WalkState.COMPLETE:
+            yield FeedStatus(
+                record.feed,
+                record.source,
+                record.address,
+                newest.walk,
+                state=end.state.value if end else _OPEN,
+                reason=end.message or end.reason if end else None,
+            )
+
+
+def _row(source: SourceStatus) -> list[str]:
+    counts = (source.ready, source.leased, source.delayed, source.dead, source.done)
+    return [
+        source.source,
+        *(_UNKNOWN if count is None else f"{count:,}" for count in counts),
+        _UNKNOWN if source.bytes is None else size(source.bytes),
+    ]

@@ -1,0 +1,79 @@
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.cli.census import Census, Standing
+
+
+@pytest.fixture
+def census() -> Iterator[Census]:
+    census = Census()
+    yield census
+    census.close()
+
+
+def test_a_media_is_found_once(census: Census):
+    assert census.find("a")
+    assert not census.find("a")
+    assert census.counts()[Standing.INCOMPLETE] == 1
+
+
+def test_what_this_run_got_is_done_whatever_was_thought_before(census: Census):
+    census.find("a")
+    census.recognise("a", Standing.KNOWN)
+
+    census.settle("a", Standing.DONE, 10)
+
+    assert census.standing("a") is Standing.DONE
+    assert census.got_bytes == 10
+
+
+def test_an_older_end_does_not_override_what_this_run_did(census: Census):
+    census.find("a")
+    census.settle("a", Standing.DONE, 10)
+
+    census.recognise("a", Standing.KNOWN)
+
+    assert census.standing("a") is Standing.DONE
+
+
+def test_a_repeated_end_is_counted_once(census: Census):
+    census.settle("a", Standing.DONE, 10)
+    census.settle("a", Standing.DONE, 10)
+
+    assert census.counts()[Standing.DONE] == 1
+    assert census.got_bytes == 10
+
+
+def test_a_media_is_told_once_even_if_nobody_met_it(census: Census):
+    assert census.tell("a")
+    assert not census.tell("a")
+    assert census.counts().total() == 1
+
+
+MOVES = st.lists(
+    st.tuples(
+        st.sampled_from(["find", "settle", "recognise", "tell"]),
+        st.sampled_from("abc"),
+        st.sampled_from(Standing),
+    ),
+    max_size=30,
+)
+
+
+@given(MOVES)
+def test_the_counts_are_those_of_the_standings(moves: list[tuple[str, str, Standing]]):
+    census = Census()
+    for move, media, standing in moves:
+        if move in ("settle", "recognise"):
+            getattr(census, move)(media, standing)
+        else:
+            getattr(census, move)(media)
+    standings = [census.standing(media) for media in "abc"]
+    counts = census.counts()
+    census.close()
+
+    for standing in Standing:
+        assert counts[standing] == standings.count(standing)

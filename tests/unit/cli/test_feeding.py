@@ -1,0 +1,132 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.app import App
+from core.cli.census import Census, Standing
+from core.cli.feeding import Feeding, orders
+from core.errors import StorageDown
+from core.model.task import Kind
+from core.model.walk import WalkState
+from core.ports import Copy
+from core.queue.embedded import EmbeddedQueue
+from core.steps.ends import write_end
+from core.steps.trigger import Feed
+from tests.support.runs import RECORD, a_walk, an_app, close, dead_end, got_end, payload, read_page
+
+FEED = Feed(RECORD)
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Iterator[App]:
+    app = an_app(tmp_path)
+    yield app
+    app.close()
+
+
+@pytest.fixture
+def census() -> Iterator[Census]:
+    census = Census()
+    yield census
+    census.close()
+
+
+def published(app: App, census: Census, monkeypatch: pytest.MonkeyPatch, **how: bool):
+    """What a feeding publishes, in order."""
+    copies: list[Copy] = []
+    monkeypatch.setattr(EmbeddedQueue, "publish", lambda _queue, window: copies.extend(window))
+    Feeding(app, orders(app, [FEED]), census, retry_dead=how.get("retry_dead", False)).feed()
+    return [copy.task for copy in copies]
+
+
+def test_a_new_feed_is_one_task(app: App, census: Census, monkeypatch: pytest.MonkeyPatch):
+    [task] = published(app, census, monkeypatch)
+
+    assert task.kind is Kind.DISCOVER
+
+
+def test_leftovers_go_before_the_feed(app: App, census: Census, monkeypatch: pytest.MonkeyPatch):
+    a_walk(app.store, 1, 2, state=None)
+    write_end(app.store, got_end(1))
+
+    tasks = published(app, census, monkeypatch)
+
+    assert [task.kind for task in tasks] == [Kind.IMAGE, Kind.DISCOVER]
+    assert census.standing(payload(1).media) is Standing.KNOWN
+    assert census.standing(payload(2).media) is Standing.INCOMPLETE
+
+
+def test_an_open_walk_is_gone_on_with_at_its_next_page(app: App):
+    walk = a_walk(app.store, 1, state=None)
+    read = read_page(app.store, walk, 2, 2)
+    close(app.store, walk, WalkState.COMPLETE)
+    following = a_walk(app.store, 1, state=None)
+
+    [order] = orders(app, [FEED])
+
+    assert read.page == 2
+    assert order.task.payload.walk == following.walk
+
+
+def test_a_passing_fault_begins_its_next_generation(
+    app: App, census: Census, monkeypatch: pytest.MonkeyPatch
+):
+    a_walk(app.store, 1, 2)
+    write_end(app.store, dead_end(1, passing=True))
+    write_end(app.store, dead_end(2))
+
+    image, _ = published(app, census, monkeypatch)
+
+    assert (image.payload.media, image.generation) == (payload(1).media, 2)
+    assert census.standing(payload(2).media) is Standing.FAILED
+
+
+def test_retry_dead_means_lasting_faults_too(
+    app: App, census: Census, monkeypatch: pytest.MonkeyPatch
+):
+    a_walk(app.store, 1)
+    write_end(app.store, dead_end(1))
+
+    image, _ = published(app, census, monkeypatch, retry_dead=True)
+
+    assert image.generation == 2
+
+
+def test_a_leftover_on_several_pages_is_given_once(
+    app: App, census: Census, monkeypatch: pytest.MonkeyPatch
+):
+    walk = a_walk(app.store, 1, state=None)
+    read_page(app.store, walk, 2, 1)
+    close(app.store, walk, WalkState.COMPLETE)
+
+    assert len(published(app, census, monkeypatch)) == 2
+
+
+def test_no_more_is_given_than_the_low_water_mark_lets_in(tmp_path: Path, census: Census):
+    app = an_app(tmp_path, backpressure={"high_water": 300, "low_water": 250})
+    a_walk(app.store, *range(1_000))
+    feeding = Feeding(app, orders(app, [FEED]), census, retry_dead=False)
+    feeding.start()
+    queue = app.publisher
+    assert isinstance(queue, EmbeddedQueue)
+    while queue.open_tasks() < 400:  # two windows, and no worker takes any
+        assert not feeding.is_over()
+    app.stop.set()
+    feeding.end()
+    over = feeding.is_over()
+    given = queue.open_tasks()
+    app.close()
+
+    assert over
+    assert given == 400
+
+
+def test_a_fault_of_ours_reaches_whoever_waits(app: App, census: Census):
+    feeding = Feeding(app, orders(app, [FEED]), census, retry_dead=False)
+    app.store.close()
+    feeding.start()
+    feeding.end()
+
+    with pytest.raises(StorageDown):
+        feeding.is_over()

@@ -1,0 +1,103 @@
+from pathlib import Path
+
+import pytest
+
+from core.cli.dead_entries import Selected, ends
+from core.cli.status import of_everything, of_store, told
+from core.errors import StorageDown
+from core.model.ids import image_task_id
+from core.model.walk import WalkState
+from core.settings import Settings
+from core.steps.ends import write_end
+from tests.support.runs import ADDRESS, a_walk, an_app, dead_end, got_end, payload
+
+
+def unreachable(root: Path) -> Settings:
+    """Settings whose services are nowhere: port 1 refuses."""
+    services = {
+        "broker": {"url": "amqp://user:secret@127.0.0.1:1/%2F"},
+        "redis": {"url": "redis://:secret@127.0.0.1:1/0"},
+    }
+    return Settings.model_validate({"store": root} | services)
+
+
+def filled(root: Path, state: WalkState = WalkState.COMPLETE) -> Settings:
+    app = an_app(root)
+    a_walk(app.store, 1, 2, state=state)
+    write_end(app.store, got_end(1, b"12345"))
+    write_end(app.store, dead_end(2))
+    app.close()
+    return unreachable(root)
+
+
+def test_a_store_tells_what_is_done_and_dead(tmp_path: Path):
+    [source] = of_store(filled(tmp_path)).sources
+
+    assert (source.source, source.done, source.dead, source.bytes) == ("feed", 1, 1, 5)
+    assert source.ready is None
+
+
+def test_a_store_can_be_looked_at_while_a_run_has_it(tmp_path: Path):
+    settings = filled(tmp_path)
+    app = an_app(tmp_path)
+    app.store.feeds.all()
+    found = of_store(settings)
+    app.close()
+
+    assert found.sources[0].done == 1
+
+
+def test_a_broken_feed_is_told(tmp_path: Path):
+    found = of_store(filled(tmp_path, WalkState.BROKEN))
+
+    assert [feed.address for feed in found.feeds] == [ADDRESS]
+    assert "is broken (page 2: status 500)" in list(told(found))[-1]
+
+
+def test_no_store_is_said_so_and_none_is_made(tmp_path: Path):
+    with pytest.raises(StorageDown, match="there is no store"):
+        of_store(Settings(store=tmp_path / "none"))
+
+    assert not (tmp_path / "none").exists()
+
+
+def test_services_that_cannot_be_reached_are_named_without_their_passwords(tmp_path: Path):
+    found = of_everything(filled(tmp_path))
+    said = "\n".join(told(found))
+
+    assert found.answered
+    assert found.sources[0].done == 1
+    assert "RabbitMQ" in said
+    assert "Redis" in said
+    assert "secret" not in said
+
+
+def test_nobody_to_ask_is_no_status(tmp_path: Path):
+    found = of_everything(unreachable(tmp_path / "none"))
+
+    assert not found.answered
+    assert len(found.notes) == 3
+
+
+def test_a_source_that_nothing_happened_to_has_zeros_where_the_store_knows(tmp_path: Path):
+    app = an_app(tmp_path)
+    a_walk(app.store)
+    app.close()
+
+    [source] = of_everything(unreachable(tmp_path)).sources
+
+    assert (source.done, source.bytes, source.ready) == (0, 0, None)
+
+
+def test_dead_ends_of_a_store_are_listed_by_the_ids_of_their_tasks(tmp_path: Path):
+    settings = filled(tmp_path)
+    ident = image_task_id(payload(2).media)
+
+    every = list(ends(settings, Selected(settings, (), (), None), 10))
+    by_id = list(ends(settings, Selected(settings, (), (ident,), None), 10))
+    by_reason = list(ends(settings, Selected(settings, (), (), "timeout"), 10))
+
+    assert [entry.id for entry in every] == [ident]
+    assert by_id == every
+    assert by_reason == []
+    assert (every[0].http_status, every[0].reason) == (404, "gone")

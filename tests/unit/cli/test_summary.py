@@ -1,0 +1,87 @@
+from core.cli.census import Standing
+from core.cli.report import FeedReport, MediaReport
+from core.cli.summary import Summary
+from core.model.end import Failure
+from core.model.post import MediaKind
+from core.model.walk import WalkEnd, WalkState
+
+URL = "https://pictures.example/1.jpg"
+
+
+def missing(standing: Standing, **failure: object) -> MediaReport:
+    fields = {"reason": "gone", "message": f"{URL}: status 404", "passing": False, "attempts": 1}
+    return MediaReport(URL, MediaKind.IMAGE, standing, Failure.model_validate(fields | failure))
+
+
+def told(*media: MediaReport, feeds: tuple[FeedReport, ...] = (), interrupted: bool = False):
+    said: list[str] = []
+    summary = Summary(said.append)
+    summary.feeds(feeds)
+    for report in media:
+        summary.media(report)
+    summary.end(2.0, interrupted=interrupted)
+    return summary, said
+
+
+def test_everything_got_is_one_line():
+    summary, said = told(MediaReport(URL, MediaKind.IMAGE, Standing.DONE))
+
+    assert summary.whole
+    assert said == [
+        "Found 1 media in 2.0 s: got 1 (0 B), known 0, failed 0, refused 0, incomplete 0."
+    ]
+
+
+def test_a_missing_media_is_named_with_its_reason_and_its_address_once():
+    summary, said = told(missing(Standing.FAILED, http_status=404))
+
+    assert not summary.whole
+    assert said[0] == f"failed   404 gone  {URL}: status 404 (1 attempt)"
+
+
+def test_a_passing_fault_calls_for_the_same_command():
+    _, said = told(missing(Standing.FAILED, passing=True))
+
+    assert said[-1] == "1 media failed by a fault that may pass: the same command tries again."
+
+
+def test_a_lasting_fault_calls_for_retry_dead():
+    _, said = told(missing(Standing.FAILED), missing(Standing.FAILED))
+
+    assert said[-1].startswith("2 media failed for good")
+    assert "--retry-dead" in said[-1]
+
+
+def test_a_refused_address_names_the_flag_that_permits_it():
+    _, said = told(missing(Standing.REFUSED, reason="address_refused", refused=True))
+
+    assert "--allow-network" in said[-1]
+
+
+def test_a_broken_feed_is_named_and_the_run_is_not_whole():
+    end = WalkEnd(
+        walk="w",
+        feed="f",
+        state=WalkState.BROKEN,
+        reason="gone",
+        message="page 1: status 404",
+        pages=0,
+        closed_at=1.0,
+    )
+    summary, said = told(feeds=(FeedReport("https://pictures.example/feed.rss", end),))
+
+    assert not summary.whole
+    assert said[0] == "feed     gone  https://pictures.example/feed.rss: page 1: status 404"
+
+
+def test_an_interrupted_run_says_how_to_go_on():
+    open_feed = FeedReport("https://pictures.example/feed.rss", None)
+    _, said = told(feeds=(open_feed,), interrupted=True)
+
+    assert said[-1].startswith("Interrupted in good order. The same command goes on")
+
+
+def test_an_address_from_a_feed_cannot_drive_the_terminal():
+    _, said = told(MediaReport("https://x/\x1b[2J\n", MediaKind.IMAGE, Standing.INCOMPLETE))
+
+    assert all("\x1b" not in line and "\n" not in line for line in said)
