@@ -14,7 +14,6 @@ from functools import cached_property
 from pydantic import SecretStr
 
 from core.clock import Clock
-from core.errors import HeadraceError
 from core.fetch.fetcher import Fetcher
 from core.model.end import Failure
 from core.model.source import SourceTerms
@@ -70,6 +69,7 @@ class App:
             self.publisher, self.ledger, retry_policy(self.settings), self.end_dead, self.clock
         )
         broker = self.make_broker(retry, self.stop)
+        broker.on_boot = self.open
         broker.on_close = self.close
         return broker
 
@@ -97,14 +97,14 @@ class App:
             on_end=self.on_end,
         )
 
+    def open(self) -> None:
+        """Open the store before the worker's threads start. Raises `StorageDown`."""
+        _ = self.performer
+
     def perform(self, record: dict[str, object]) -> None:
         """The body of every actor: perform the task that a message carries."""
         delivery = current()
-        try:
-            delivery.prompt = self.performer.perform(parse_task(record))
-        except HeadraceError as error:
-            delivery.prompt = error.prompt
-            raise
+        self.performer.perform(parse_task(record), delivery.granted)
 
     def terms(self, source: str) -> SourceTerms:
         """On which terms a source is fetched. Raises `Misconfigured` for an unknown one."""

@@ -39,7 +39,6 @@ class HeadraceError(Exception):
             None  # the record as the ledger merged it, set where a task is performed
         )
         self.token: str | None = None  # the lease under which it ran, if one was taken
-        self.prompt = True  # its first token came at once, or none was asked for
 
 
 class Transient(HeadraceError):

@@ -149,7 +149,7 @@ class RedisSettings(_Frozen):
 class Settings(_Frozen):
     """Everything. Every default runs on a laptop without a service."""
 
-    store: Path = Path("headrace-store")
+    store: Path = Path("headrace-store")  # a relative one in a file lies beside the file
     sources: dict[str, SourceSettings] = {}
     feeds: dict[str, FeedSettings] = {}
     broker: BrokerSettings = BrokerSettings()
@@ -205,6 +205,9 @@ def load(explicit: Path | None = None) -> Settings:
     HEADRACE_REDIS_URL win over the file). Raises `Misconfigured` naming file, key and fault."""
     path = find_file(explicit)
     tree = _read(path) if path else {}
+    if path and isinstance(tree.get("store"), str):
+        # Every process that reads the file means the same store, wherever it was started.
+        tree["store"] = str(path.absolute().parent / tree["store"])
     for variable, (section, key) in {
         "HEADRACE_RABBITMQ_URL": ("broker", "url"),
         "HEADRACE_REDIS_URL": ("redis", "url"),

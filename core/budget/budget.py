@@ -11,7 +11,6 @@ from typing import assert_never
 
 from core.budget.answer import SECOND_US, Answer, Claim, Verdict
 from core.budget.memory import MemoryBucketStorage
-from core.budget.redis import RedisBucketStorage
 from core.budget.strategy import TokenBucketRateLimiter
 from core.clock import Clock
 from core.ports import BucketKey, Denied, Granted, Reserved
@@ -38,6 +37,9 @@ class TokenBudget:
     @classmethod
     def redis(cls, url: str, clock: Clock) -> TokenBudget:
         """Shared by every process that names the same Redis. Opens no connection yet."""
+        # Here: an embedded run would pay 50 ms of its start for the library.
+        from core.budget.redis import RedisBucketStorage  # noqa: PLC0415
+
         return cls(TokenBucketRateLimiter(RedisBucketStorage(url), clock), clock)
 
     @classmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from limits import RateLimitItem
 from limits.strategies import RateLimiter
@@ -10,10 +11,12 @@ from limits.util import WindowStats
 
 from core.budget.answer import SECOND_US, Answer, Block, Claim, Verdict
 from core.budget.memory import MemoryBucketStorage
-from core.budget.redis import RedisBucketStorage
 from core.clock import Clock
 from core.errors import Misconfigured
 from core.ports import BucketKey
+
+if TYPE_CHECKING:  # it brings redis, which an embedded run does not need
+    from core.budget.redis import RedisBucketStorage
 
 
 class TokenBucketRateLimiter(RateLimiter):

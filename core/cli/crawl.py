@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,15 @@ from core.steps.trigger import Feed, find_feed
 DEFAULT_CONCURRENCY = 8
 _MOST_THREADS = 256
 _RATE = click.FloatRange(min=0, min_open=True, max=1e6)
+
+
+def _number(
+    _context: click.Context, _parameter: click.Parameter, rate: float | None
+) -> float | None:
+    """Refuse NaN, which no range does: it is neither below nor above. A callback of click's."""
+    if rate is not None and math.isnan(rate):
+        raise click.BadParameter("nan is no number of requests.")
+    return rate
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +50,13 @@ class Wishes:
     metavar="DIR",
     help="The store folder, made if it is missing. Default: `store` in the settings.",
 )
-@click.option("--rate", type=_RATE, metavar="R", help="Requests a second at most. Default: 10.")
+@click.option(
+    "--rate",
+    type=_RATE,
+    callback=_number,
+    metavar="R",
+    help="Requests a second at most. Default: 10.",
+)
 @click.option(
     "--burst",
     type=click.IntRange(min=1),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import TextIO
 
@@ -14,11 +15,11 @@ from dramatiq.errors import QueueJoinTimeout
 
 from core.app import App
 from core.assemble import embedded_app, use
-from core.cli.bars import Bars
 from core.cli.census import Census
 from core.cli.feeding import Feeding, Order, orders
 from core.cli.interrupts import EXIT_INTERRUPTED, Interrupts
 from core.cli.lines import Lines
+from core.cli.patience import Patience
 from core.cli.progress import Gauge, Screen, Watch
 from core.cli.report import JsonLine, Report
 from core.cli.summary import Summary
@@ -47,6 +48,7 @@ class EmbeddedRun:
         self._census = Census()
         self._watch = Watch(self._census)
         self._app = embedded_app(settings, on_end=self._watch)
+        self._patience = Patience(self._app.clock)
         self._stream = sys.stderr if as_json else sys.stdout
 
     def perform(self) -> int:
@@ -81,6 +83,7 @@ class EmbeddedRun:
     def _crawl(self, given: Sequence[Order], screen: Screen) -> None:
         use(self._app)
         importlib.import_module("actors")  # declares them on the app's broker
+        self._app.broker.add_middleware(self._patience)
         worker = Worker(
             self._app.broker, worker_threads=self._threads(given), worker_timeout=_POLL_MS
         )
@@ -105,6 +108,7 @@ class EmbeddedRun:
             self._census, heartbeat, self._app.budget, _sources_of(given), self._app.clock
         )
         while not (feeding.is_over() and self._is_idle()):
+            self._patience.check()
             screen.tick(gauge.read())
             if self._app.clock.sleep(0.0 if feeding.is_over() else _LOOK_S, wake=self._app.stop):
                 screen.say("Ending what is in hand (Ctrl-C once more ends at once) ...")
@@ -122,15 +126,14 @@ class EmbeddedRun:
         records = [order.feed for order in given]
         store, settings = self._app.store, self._app.settings
         report = Report(store, settings, self._census, details=self._as_json)
-        line = JsonLine(sys.stdout) if self._as_json else None
-        summary.feeds(report.feeds(records))
-        for media in report.media(records):
-            summary.media(media)
-            if line is not None:
-                line.add(media)
         summary.totals.got_bytes = self._census.got_bytes
-        if line is not None:
-            line.end(summary.totals)
+        as_json = JsonLine(sys.stdout, summary.totals) if self._as_json else nullcontext()
+        with as_json as line:
+            summary.feeds(report.feeds(records))
+            for media in report.media(records):
+                summary.media(media)
+                if line is not None:
+                    line.add(media)
 
 
 def _sources_of(given: Sequence[Order]) -> list[str]:
@@ -139,6 +142,8 @@ def _sources_of(given: Sequence[Order]) -> list[str]:
 
 def _screen(stream: TextIO, app: App) -> Screen:
     if stream.isatty():
+        from core.cli.bars import Bars  # noqa: PLC0415 - 30 ms of start where nobody looks
+
         return Bars(stream)
     root = app.store.root
 

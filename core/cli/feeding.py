@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.app import App
 from core.cli.census import Census
@@ -17,7 +17,7 @@ from core.model.task import Task
 from core.model.walk import FeedRecord
 from core.ports import Copy
 from core.steps.discover import open_depth
-from core.steps.trigger import Feed, listed, offer, trigger
+from core.steps.trigger import Feed, listed, offer, submitted, trigger
 
 _WINDOW = 200  # tasks published together
 _PAUSE_S = 0.2  # between looks at a full source
@@ -105,7 +105,7 @@ class Feeding:
             if copy is None:
                 recognise(self._census, self._app.store, payload.media)
             else:
-                yield copy
+                yield replace(copy, task=submitted(copy.task, self._app.store, self._app.clock))
 
     def _has_room(self, source: str) -> bool:
         """Wait until little of a source is open; False when the run was stopped first."""

@@ -6,11 +6,29 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType, TracebackType
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _SHOW_CURSOR = b"\x1b[?25h\n"  # progress bars hide it
 EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells count
+
+
+@contextmanager
+def ending_at_ctrl_c() -> Iterator[None]:
+    """Meanwhile Ctrl-C ends the process without a word. For imports: nothing is in hand yet, and an
+    interrupt within one can come out as any other error."""
+    before = signal.getsignal(signal.SIGINT)
+    in_main = threading.current_thread() is threading.main_thread()  # others may set no handler
+    if not in_main or before is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 class Interrupts:

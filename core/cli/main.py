@@ -5,13 +5,14 @@ A command's module is imported when the command runs, so that `--help` answers a
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 from typing import NamedTuple
 
 import click
 
-from core.cli.interrupts import EXIT_INTERRUPTED
+from core.cli.interrupts import EXIT_INTERRUPTED, ending_at_ctrl_c
 from core.cli.options import group_options
 from core.errors import HeadraceError, Misconfigured
 
@@ -44,7 +45,8 @@ class _Commands(click.Group):
         entry = COMMANDS.get(cmd_name)
         if entry is None:
             return None
-        command = getattr(importlib.import_module(entry.module), cmd_name)
+        with ending_at_ctrl_c():
+            command = getattr(importlib.import_module(entry.module), cmd_name)
         assert isinstance(command, click.Command)  # noqa: S101 - the table says so
         return command
 
@@ -75,8 +77,11 @@ def run(arguments: list[str] | None = None) -> int:
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read our output has enough; Python would complain once more when it flushes.
+    except OSError as error:
+        # Everybody translates their own: this one is the output's. A reader that has enough is no
+        # fault; Python would complain once more when it flushes.
+        if not isinstance(error, BrokenPipeError):
+            click.echo(f"headrace: {error}", err=True)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_FAILED
     except HeadraceError as error:
@@ -85,6 +90,22 @@ def run(arguments: list[str] | None = None) -> int:
     return status if isinstance(status, int) else 0
 
 
+def _open_closed_streams() -> None:
+    """Started without stdout or stderr, as by some schedulers: what is said goes nowhere, and no
+    file of the store gets the number that others take for them."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            descriptor = os.open(os.devnull, os.O_RDWR)
+            if descriptor != number:
+                os.dup2(descriptor, number)
+                os.close(descriptor)
+            setattr(sys, name, open(number, "w" if number else "r", encoding="utf-8"))  # noqa: PTH123, SIM115
+
+
 def main() -> None:
     """The entry point."""
+    _open_closed_streams()
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A title that the terminal's encoding lacks must not end a crawl.
+        sys.stdout.reconfigure(errors="replace")
     sys.exit(run())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -58,10 +59,12 @@ class Watch:
             case MediaEnd():
                 size_bytes = end.file.size_bytes if end.file else 0
                 self.census.settle(end.media, STANDINGS[end.state], size_bytes)
-                self._screen.ended(end)
+                with _whoever_looks():
+                    self._screen.ended(end)
             case WalkPage():
                 self._meet(end, self._store)
-                self._screen.page(end)
+                with _whoever_looks():
+                    self._screen.page(end)
             case WalkEnd():
                 pass  # told at the end, with what it means for the run
 
@@ -69,6 +72,11 @@ class Watch:
         for payload in page.media:
             if self.census.find(payload.media):
                 recognise(self.census, store, payload.media)
+
+
+def _whoever_looks() -> AbstractContextManager[None]:
+    """A reader that went away (a closed pipe) makes no task fail."""
+    return suppress(OSError)
 
 
 def recognise(census: Census, store: Store, media: str) -> None:

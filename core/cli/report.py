@@ -7,7 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TextIO
+from typing import Self, TextIO
 
 from core.cli.census import STANDINGS, Census, Standing
 from core.cli.progress import is_reopened
@@ -47,7 +47,7 @@ class MediaReport:
 class FeedReport:
     """How the newest reading of a feed ended; `end` is None while it goes on."""
 
-    address: str
+    address: str  # struck out
     end: WalkEnd | None
 
     @property
@@ -100,7 +100,7 @@ class Report:
         for record in records:
             newest = self._store.walks.newest(record.feed)
             end = self._store.walks.end_of(record.feed, newest.walk) if newest else None
-            yield FeedReport(record.address, end)
+            yield FeedReport(strike(record.address), end)
 
     def media(self, records: Sequence[FeedRecord]) -> Iterator[MediaReport]:
         """Every media of the feeds' walks, each once."""
@@ -137,12 +137,20 @@ class Report:
 
 
 class JsonLine:
-    """Writes the report as one JSON object on one line, media by media."""
+    """Writes the report as one JSON object on one line, media by media. Leaving its context ends
+    the line, so that it can be read also when an error cut the report short."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, totals: Totals) -> None:
         self._stream = stream
+        self._totals = totals
         self._separator = ""
-        stream.write('{"media": [')
+
+    def __enter__(self) -> Self:
+        self._stream.write('{"media": [')
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end(self._totals)
 
     def add(self, media: MediaReport) -> None:
         """One more entry of `media`."""
@@ -157,7 +165,7 @@ class JsonLine:
         self._stream.write(self._separator + json.dumps(entry))
         self._separator = ", "
 
-    def end(self, totals: Totals) -> None:
+    def _end(self, totals: Totals) -> None:
         """The counts, and the line's end. `failed` counts what was refused too, so that got, known,
         failed and incomplete add up to found."""
         counts = {

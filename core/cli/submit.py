@@ -10,6 +10,7 @@ from core.cli.census import Census
 from core.cli.feeding import Feeding, Order, orders
 from core.cli.options import settings_options
 from core.cli.wording import printable, table
+from core.model.addresses import strike
 from core.model.task import DiscoverPayload
 from core.ports import Copy
 from core.settings import Settings
@@ -76,4 +77,4 @@ def _publish(app: App, submitted: list[Order], *, unfinished: bool, retry_dead: 
 def _row(order: Order) -> tuple[str, str, str, str]:
     payload = order.task.payload
     assert isinstance(payload, DiscoverPayload)  # noqa: S101 - an order reads a feed
-    return order.feed.feed, payload.walk, order.task.id, order.feed.address
+    return order.feed.feed, payload.walk, order.task.id, strike(order.feed.address)

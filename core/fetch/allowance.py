@@ -4,11 +4,12 @@ soon; otherwise says so at once, with nothing charged."""
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import assert_never
 
 from core.clock import Clock
-from core.errors import BudgetSpent, Postponed, Released, Throttled
+from core.errors import BudgetSpent, Postponed, Released, SourceBlocked
 from core.model.source import SourceTerms
 from core.ports import BucketKey, Budget, Denied, Granted, Reserved
 
@@ -19,7 +20,6 @@ _MAX_VOIDED = 10  # reservations voided under one take; each was a block or a fl
 class Waits:
     """What a run waited for its tokens."""
 
-    first_s: float = 0.0
     all_s: float = 0.0
     taken: int = 0  # tokens, which is requests
     prompt: bool = True  # the first token was granted at once
@@ -40,6 +40,7 @@ class Allowance:
         ends_at: float,
     ) -> None:
         self.waits = Waits()
+        self.on_first_token: Callable[[bool], None] = lambda _prompt: None
         self._budget = budget
         self._terms = terms
         self._clock = clock
@@ -48,15 +49,17 @@ class Allowance:
         self._ends_at = ends_at  # monotonic
 
     def take(self, host: str) -> None:
-        """A token for one request to `host`, waited for. Raises `BudgetSpent` or `Throttled` when
-        it is due too late, `Released` when the worker stops meanwhile."""
+        """A token for one request to `host`, waited for. Raises `BudgetSpent` or `SourceBlocked`
+        when it is due too late, `Released` when the worker stops meanwhile."""
         began = self._clock.monotonic()
         until = self._ends_at if self.waits.taken else began + self._first_horizon_s
         try:
             self._take(self._buckets(host), until)
         finally:
-            self._record(self._clock.monotonic() - began)
+            self.waits.all_s += self._clock.monotonic() - began
         self.waits.taken += 1
+        if self.waits.taken == 1:
+            self.on_first_token(self.waits.prompt)
 
     def _buckets(self, host: str) -> tuple[BucketKey, ...]:
         terms = self._terms
@@ -100,7 +103,7 @@ class Allowance:
         if self.waits.taken == 0:
             self.waits.prompt = False
         if answer.blocked:
-            return Throttled(
+            return SourceBlocked(
                 f"{self._terms.name} asked us to stop; open again in {answer.wait_s:.1f} s",
                 delay_s=answer.wait_s,
             )
@@ -108,8 +111,3 @@ class Allowance:
             f"{self._terms.name}: its budget is spent for {answer.wait_s:.1f} s",
             delay_s=answer.wait_s,
         )
-
-    def _record(self, waited_s: float) -> None:
-        if self.waits.taken == 0:
-            self.waits.first_s = waited_s
-        self.waits.all_s += waited_s

@@ -47,7 +47,7 @@ def error_of(status: int, headers: Mapping[str, str], what: str, now: float) -> 
         )
     if 400 <= status < 500 and status not in _PASSING:
         return Permanent(f"{what}: status {status}", reason="client_error", http_status=status)
-    return ServerTrouble(f"{what}: status {status}; will retry", http_status=status)
+    return ServerTrouble(f"{what}: status {status}", http_status=status)
 
 
 def retry_after_s(headers: Mapping[str, str], now: float) -> float | None:

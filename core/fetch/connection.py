@@ -9,9 +9,9 @@ import queue
 import socket
 import ssl
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import urllib3
 import urllib3.connection
@@ -135,13 +135,13 @@ def _look_up_in_time(host: str, port: int, timeout_s: float) -> list[tuple[int, 
 def _not_connected(host: str, address: SocketAddress, error: OSError) -> Timeout | Unreachable:
     where = f"{host} ({address[0]} port {address[1]})"
     if isinstance(error, TimeoutError):
-        return Timeout(f"{where}: no connection in time; will retry")
+        return Timeout(f"{where}: no connection in time")
     return _unreachable(where, error)
 
 
 def _unreachable(where: str, error: OSError) -> Unreachable:
     reason = "offline" if error.errno in _OFFLINE else None
-    return Unreachable(f"{where}: {error.strerror or error}; will retry", reason=reason)
+    return Unreachable(f"{where}: {error.strerror or error}", reason=reason)
 
 
 class _Guarded:
@@ -197,6 +197,19 @@ class GuardedPools(urllib3.PoolManager):
         super().__init__(num_pools=hosts, maxsize=connections)
         self._door = door
         self.pool_classes_by_scheme = {"http": _HTTPPool, "https": _HTTPSPool}
+
+    def pool(self, scheme: str, host: str, port: int | None) -> urllib3.HTTPConnectionPool:
+        """The pool of a host, by a short key: the library's has 25 fields, which took as long to
+        make as a file to hash."""
+        key = (scheme, host, port or urllib3.connection.port_by_scheme[scheme])
+        with self.pools.lock:
+            pools = cast(
+                "MutableMapping[tuple[str, str, int], urllib3.HTTPConnectionPool]", self.pools
+            )
+            pool = pools.get(key)
+            if pool is None:
+                pool = pools[key] = self._new_pool(*key)
+        return pool
 
     def _new_pool(
         self,

@@ -97,7 +97,7 @@ class Downloader:
         if sink.held == 0:
             sink.restart()
             raise EmptyBody(
-                f"{answer.shown}: status {answer.status} without a byte; will retry",
+                f"{answer.shown}: status {answer.status} without a byte",
                 http_status=answer.status,
             )
         if sink.held == before:
@@ -139,7 +139,7 @@ class Downloader:
     def _short(self, sink: Sink, answer: Answer) -> Truncated:
         total = sink.validators.total_bytes if sink.validators else None
         return Truncated(
-            f"{answer.shown}: {sink.held:,} of {total or 0:,} bytes; will retry",
+            f"{answer.shown}: {sink.held:,} of {total or 0:,} bytes",
             http_status=answer.status,
         )
 
@@ -148,13 +148,13 @@ class Downloader:
         give bytes that the source may never have had, so it is refused."""
         if is_coded(answer.headers):
             return ServerTrouble(
-                f"{answer.shown}: content-coded although identity was asked for; will retry",
+                f"{answer.shown}: content-coded although identity was asked for",
                 reason="content_coded",
                 http_status=answer.status,
             )
         if answer.status == 206:
             return ServerTrouble(
-                f"{answer.shown}: a part of the file although all was asked for; will retry",
+                f"{answer.shown}: a part of the file although all was asked for",
                 reason="bad_range",
                 http_status=answer.status,
             )

@@ -53,8 +53,11 @@ class Fetcher:
         self._all: set[Session] = set()
         self._lock = threading.Lock()
 
-    def visit(self, terms: SourceTerms, *, first_horizon_s: float = FIRST_HORIZON_S) -> Visit:
-        """For one run of a task."""
+    def visit(
+        self, terms: SourceTerms, *, on_first_token: Callable[[bool], None] | None = None
+    ) -> Visit:
+        """For one run of a task. `on_first_token` hears whether the first token came at once, as
+        soon as it has come."""
         session = self._session(terms.name)
         hand_over_at = self._clock.monotonic() + self._settings.hand_over_s
         allowance = Allowance(
@@ -62,9 +65,11 @@ class Fetcher:
             terms,
             self._clock,
             self._stop,
-            first_horizon_s=first_horizon_s,
+            first_horizon_s=FIRST_HORIZON_S,
             ends_at=hand_over_at,
         )
+        if on_first_token is not None:
+            allowance.on_first_token = on_first_token
         exchange = Exchange(
             session=session,
             allowance=allowance,
@@ -150,11 +155,6 @@ class Visit:
 
     def _allow(self, total_s: float) -> None:
         self._exchange.session.transport.total_s = total_s
-
-    @property
-    def first_wait_s(self) -> float:
-        """How long the first token took."""
-        return self._exchange.allowance.waits.first_s
 
     @property
     def token_wait_s(self) -> float:

@@ -84,7 +84,8 @@ class AddressGuard:
             if rule is not None:
                 raise AddressRefused(
                     f"refused {host}: {numeric} is a {rule} address; "
-                    f"--allow-network {face}/{face.max_prefixlen} would allow it"
+                    f"--allow-network {face}/{face.max_prefixlen} would allow it (for workers: "
+                    "fetch.allow_networks in the settings)"
                 )
 
     def _rule(self, address: _Address) -> str | None:

@@ -3,6 +3,7 @@ decodes pixels."""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from core.fetch.structure.walk import Shape
 from core.model.post import MediaKind
 
 _BUFFER_BYTES = 64 * 1024
+_IN_MEMORY_BYTES = 1024 * 1024
 
 _WALKS: dict[types.Sniffed, Callable[[BinaryIO, int], Shape]] = {
     types.JPEG: jpeg.walk,
@@ -46,10 +48,11 @@ class Inspected:
 def inspect(path: Path) -> Inspected:
     """Look at a whole file. Raises `NotMedia`, `Unsupported`, `Truncated` or `EmptyBody`."""
     try:
-        with path.open("rb", buffering=_BUFFER_BYTES) as file:
-            size = file.seek(0, 2)
-            file.seek(0)
-            return _inspect(file, size)
+        size = path.stat().st_size
+        with path.open("rb", buffering=0 if size <= _IN_MEMORY_BYTES else _BUFFER_BYTES) as file:
+            # Each seek in a file is a system call, and a walk through a JPEG makes 25 of them.
+            content = io.BytesIO(file.read(size)) if size <= _IN_MEMORY_BYTES else file
+            return _inspect(content, size)
     except OSError as error:
         raise StorageDown(
             f"{path}: {error.strerror}; check the store's disk and permissions"

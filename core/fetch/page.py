@@ -39,7 +39,7 @@ def read_page(answer: Answer, max_bytes: int) -> PageBody:
     if not size:
         stream.close()
         raise EmptyBody(
-            f"{answer.shown}: status {answer.status} without a byte; will retry",
+            f"{answer.shown}: status {answer.status} without a byte",
             http_status=answer.status,
         )
     stream.seek(0)
@@ -68,7 +68,7 @@ def _decoded(answer: Answer) -> Iterator[bytes]:
         return answer.chunks()
     if coding not in ("gzip", "x-gzip", "deflate"):
         raise ServerTrouble(
-            f"{answer.shown}: coded as {coding[:40]!r}, which was not asked for; will retry",
+            f"{answer.shown}: coded as {coding[:40]!r}, which was not asked for",
             reason="content_coded",
         )
     return inflate(answer.chunks(), is_gzip=coding != "deflate", what=answer.shown)
@@ -89,7 +89,7 @@ def inflate(chunks: Iterable[bytes], *, is_gzip: bool, what: str) -> Iterator[by
             else:
                 break  # used up, or padding behind the end
     if machine is not None and not machine.eof:
-        raise Truncated(f"{what}: the compressed page breaks off; will retry")
+        raise Truncated(f"{what}: the compressed page breaks off")
 
 
 def _pieces(machine: zlib._Decompress, data: bytes, what: str) -> Iterator[bytes]:
@@ -98,7 +98,7 @@ def _pieces(machine: zlib._Decompress, data: bytes, what: str) -> Iterator[bytes
             piece = machine.decompress(data, _PIECE_BYTES)
         except zlib.error as error:
             raise Truncated(
-                f"{what}: the compressed page is damaged; will retry", reason="damaged"
+                f"{what}: the compressed page is damaged", reason="damaged"
             ) from error
         yield piece
         data = machine.unconsumed_tail

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
@@ -36,12 +37,19 @@ _SIGNING = frozenset(
         "wssecret",
     ]
 )
+# An address without user, query and fragment has nothing to strike out: most media's. To know it by
+# its looks is ten times cheaper than to split it, four times an image.
+_PLAIN = re.compile(r"https?://[!\"$-.0->A-~][!\"$->A-~]*")
 _SIGNING_PREFIXES = ("x-amz-", "x-goog-", "x-oss-")
 
 
 def strike(url: str, secret_names: Collection[str] = ()) -> str:
     """`url` without user, password and fragment, and with the values of signing or secret
     parameters struck out. Never raises: what can't be split is cut at its first `?`."""
+    return url if _PLAIN.fullmatch(url) else _struck(url, secret_names)
+
+
+def _struck(url: str, secret_names: Collection[str]) -> str:
     try:
         parts = urlsplit(url)
         host = parts.netloc.rpartition("@")[2]

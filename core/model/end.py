@@ -68,7 +68,7 @@ class Failure(_Frozen):
 
 
 class MediaEnd(_Frozen):
-    """`media/ID/GENERATION.json`. `file` and `fetched` stand when got, `failure` when not."""
+    """`media/ab/ID.GENERATION.json`. `file` and `fetched` stand when got, `failure` when not."""
 
     format: int = 1
     media: str  # media id

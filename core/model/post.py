@@ -6,7 +6,7 @@ from __future__ import annotations
 from datetime import datetime
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from core.model.ids import media_id, post_id
 
@@ -52,7 +52,7 @@ class MediaRecord(_Frozen):
     title: str | None = None
     referer: str | None = None
     duration_s: float | None = None
-    hashes: dict[str, str] = {}  # algorithm -> hex, as the feed promises
+    hashes: dict[str, str] = Field(default_factory=dict)  # algorithm -> hex, as the feed promises
     poster: str | None = None  # a picture of the video; not a media
 
     def id(self, source: str) -> str:

@@ -42,6 +42,10 @@ class _Frozen(BaseModel):
 
 # Ids name folders of the store: whatever could lead elsewhere is no id.
 Id = Annotated[str, Field(pattern=r"^[0-9A-Za-z_-]{1,64}$")]
+TaskId = Annotated[str, Field(pattern=r"^[0-9A-Za-z_-]{1,120}$")]
+# Anyone who may publish can write a record: numbers that no ledger or header could hold are none.
+Count = Annotated[int, Field(ge=0, le=2**53)]
+Seconds = Annotated[float, Field(ge=0, le=2.0**40, allow_inf_nan=False)]
 
 
 class DiscoverPayload(_Frozen):
@@ -71,8 +75,8 @@ class ImagePayload(_Frozen):
     author: str | None = None
     created_at: str | None = None  # ISO 8601, UTC
     referer: str | None = None
-    headers: dict[str, str] = {}  # none of them secret
-    hashes: dict[str, str] = {}  # algorithm -> hex that the feed promised
+    headers: dict[str, str] = Field(default_factory=dict)  # none of them secret
+    hashes: dict[str, str] = Field(default_factory=dict)  # algorithm -> hex that the feed promised
 
 
 Payload = Annotated[DiscoverPayload | ImagePayload, Field(discriminator="kind")]
@@ -81,20 +85,21 @@ Payload = Annotated[DiscoverPayload | ImagePayload, Field(discriminator="kind")]
 class Task(_Frozen):
     """One unit of work and its history."""
 
-    id: str
+    id: TaskId
+    store: Id | None = None  # the store it belongs to: a worker with another leaves it alone
     source: str = Field(pattern=f"^{SOURCE_PATTERN}$")
     payload: Payload
     state: State = State.PENDING
-    attempts: int = 0  # failures that count, in this generation
-    crashes: int = 0  # runs that vanished without a word, in this generation
-    max_attempts: int = 5
-    generation: int = 1  # raised by a person's requeue
-    serial: int = 0  # raised by each published copy
-    not_before: float | None = None  # Unix seconds
-    lease_until: float | None = None  # Unix seconds
-    waited_s: float = 0.0  # spent postponed while the source was open: the age that counts
-    first_failure: float | None = None  # Unix seconds
-    last_failure: float | None = None  # Unix seconds
+    attempts: Count = 0  # failures that count, in this generation
+    crashes: Count = 0  # runs that vanished without a word, in this generation
+    max_attempts: Count = 5
+    generation: Count = 1  # raised by a person's requeue
+    serial: Count = 0  # raised by each published copy
+    not_before: Seconds | None = None  # Unix seconds
+    lease_until: Seconds | None = None  # Unix seconds
+    waited_s: Seconds = 0.0  # spent postponed while the source was open: the age that counts
+    first_failure: Seconds | None = None  # Unix seconds
+    last_failure: Seconds | None = None  # Unix seconds
     last_reason: str | None = None
     format: int = FORMAT
 

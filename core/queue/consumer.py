@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
-from typing import Protocol, assert_never, cast
+from typing import TYPE_CHECKING, Protocol, assert_never, cast
 
 from dramatiq import Consumer
 from dramatiq.broker import MessageProxy
@@ -22,20 +22,23 @@ from dramatiq.errors import BrokerConnectionError
 
 from core.clock import Clock
 from core.errors import HeadraceError, Malformed
-from core.model.task import NewerFormat
+from core.model.task import NewerFormat, State
 from core.queue.delivery import Delivery, Origin
-from core.queue.lane_channel import Arrived, LaneChannel
 from core.queue.lanes import lane, split_lane
 from core.queue.message import decode
 from core.queue.outcome import Settled, ToHead
 from core.queue.turns import Turns
 from core.queue.waiting import Waiting
 
+if TYPE_CHECKING:  # it brings pika, which an embedded run does not need
+    from core.queue.lane_channel import Arrived, LaneChannel
+
 logger = logging.getLogger(__name__)
 
 HOLD_S = (1.0, 30.0)  # how long a delivery without an outcome rests, jittered
 SHARED_STATE_REST_S = 5.0  # without Redis no request may go out
 NEWER_FORMAT_S = 60.0  # until a worker that can read it may take it
+_OPEN = (State.PENDING, State.FAILED)  # what a message in a lane may be
 
 
 class RawDesk(Protocol):
@@ -164,8 +167,14 @@ class LaneConsumer(Consumer):
             raise Malformed(
                 f"a {task.kind} task of {task.source} lies in {arrived.lane}", reason="wrong_lane"
             )
+        if task.state not in _OPEN:  # a letter that somebody moved here in the console
+            raise Malformed(
+                f"a task that is {task.state} lies in {arrived.lane}: it can't run like that; "
+                "`headrace dead requeue` gives it another life",
+                reason="not_open",
+            )
         now = self._clock.monotonic()
-        origin = Origin(arrived.lane, arrived.tag, self, now, arrived.redelivered)
+        origin = Origin(arrived.lane, arrived.tag, self, now)
         return Delivery(message, task, origin)
 
     def _pass_on(self, arrived: Arrived, publish: Callable[[], None]) -> None:
@@ -197,8 +206,8 @@ class LaneConsumer(Consumer):
     nack = ack  # Dramatiq nacks what it calls failed: without an outcome, so it is held
 
     def granted(self, delivery: Delivery) -> None:
-        self._turns.granted(delivery)
-        self._channel.wake()
+        if self._turns.granted(delivery):
+            self._channel.wake()
 
     def _note(self, delivery: Delivery) -> None:
         match delivery.outcome:
@@ -215,16 +224,6 @@ class LaneConsumer(Consumer):
 
     def wake(self) -> None:
         """Look at turns, lanes and notes soon."""
-        self._channel.wake()
-
-    def close_source(self, source: str) -> None:
-        """Cancel a source's lanes and give back what was prefetched, once."""
-        self._turns.close(source)
-        self._channel.wake()
-
-    def open_source(self, source: str) -> None:
-        """Consume its lanes again."""
-        self._turns.open(source)
         self._channel.wake()
 
     # --- the end ---

@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pika.exceptions import ChannelClosedByBroker
@@ -64,6 +64,10 @@ class Letter:
     def subject(self) -> str:
         """What it was about."""
         return str(self.headers.get("subject", ""))
+
+    def shown(self) -> Letter:
+        """What a report keeps of it: without body and task, so that a million fit in memory."""
+        return replace(self, body=b"", task=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +145,7 @@ def discard(url: str, source: str, selection: Selection, *, dry_run: bool = Fals
     with _reading(url, source) as reading:
         for letter in reading.letters():
             if letter.id in chosen:
-                gone.append(letter)
+                gone.append(letter.shown())
                 if not dry_run:
                     reading.settle(letter)
     return gone
@@ -188,7 +192,7 @@ class _Requeueing:
             self._publisher.publish(copies)
         done = self._done & self._waiting.keys()
         repeats = [letter for ident in done for letter in self._waiting.pop(ident)]
-        self.report.settled += repeats
+        self.report.settled += [letter.shown() for letter in repeats]
         if not self._dry_run:
             for letter in (*carriers, *repeats):
                 reading.settle(letter)
@@ -198,9 +202,9 @@ class _Requeueing:
         if task is not None and not self._dry_run:
             task = self._reopen(task)
         if task is None:
-            self.report.settled.append(letter)
+            self.report.settled.append(letter.shown())
             return []
-        self.report.published.append(letter)
+        self.report.published.append(letter.shown())
         return [Copy(task)]
 
     def _carries(self, letter: Letter) -> bool:
@@ -208,7 +212,7 @@ class _Requeueing:
         if letter.id not in self._chosen:
             return False
         if letter.task is None:
-            self.report.unreadable.append(letter)
+            self.report.unreadable.append(letter.shown())
             return False
         if letter.id in self._done or _mark(letter) != self._chosen[letter.id]:
             self._waiting.setdefault(letter.id, []).append(letter)

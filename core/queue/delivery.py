@@ -30,7 +30,6 @@ class Origin:
     tag: int  # grows with the order of arrival
     consumer: Owner
     received_at: float  # monotonic seconds
-    redelivered: bool = False
 
 
 class Delivery(MessageProxy):
@@ -58,7 +57,7 @@ class Delivery(MessageProxy):
         """The lane it waits in."""
         return self.origin.lane
 
-    def granted(self, *, prompt: bool) -> None:
+    def granted(self, prompt: bool) -> None:
         """Tell that the first token came, and whether at once. Early is better: a source that is
         handed on one at a time opens again with the first prompt one."""
         self.prompt = prompt

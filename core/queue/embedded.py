@@ -8,7 +8,6 @@ import random
 import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import assert_never, cast
 
 from dramatiq import Consumer
@@ -30,14 +29,6 @@ from core.queue.turns import Turns
 from core.queue.waiting import Waiting
 
 
-@dataclass(frozen=True, slots=True)
-class _Resting:
-    """A message that enters its lane later."""
-
-    body: bytes
-    redelivered: bool = False
-
-
 class EmbeddedQueue:
     """Lanes, delays and what is held; the `Publisher` and the `Depths` of its process.
 
@@ -57,7 +48,7 @@ class EmbeddedQueue:
         self._lock = threading.Lock()
         self._open = 0
         self._newest: dict[str, tuple[int, int]] = {}  # open copies' generation and serial, by task
-        self._resting: Waiting[_Resting] = Waiting()
+        self._resting: Waiting[bytes] = Waiting()  # bodies that enter their lanes later
         self._tags = itertools.count(1)
         self._wake = threading.Event()
 
@@ -73,7 +64,7 @@ class EmbeddedQueue:
         with self._lock:
             news = [copy for copy in window if self._is_news(copy.task)]
             for copy in news:
-                self._put(_Resting(encode(copy.task)), copy.delay_s)
+                self._put(encode(copy.task), copy.delay_s)
             self._count(len(news))
         self.wake()
 
@@ -121,15 +112,14 @@ class EmbeddedQueue:
                 pass  # it lies in the turns' buffer again
             case None:
                 with self._lock:
-                    again = _Resting(encode(delivery.task), redelivered=True)
-                    self._put(again, self._rng.uniform(*HOLD_S))
+                    self._put(encode(delivery.task), self._rng.uniform(*HOLD_S))
             case _ as never:
                 assert_never(never)
         self.wake()
 
     def granted(self, delivery: Delivery) -> None:
-        self.turns.granted(delivery)
-        self.wake()
+        if self.turns.granted(delivery):
+            self.wake()
 
     def wake(self) -> None:
         """Have `take` look again."""
@@ -151,18 +141,18 @@ class EmbeddedQueue:
         if self._newest.get(task.id) == (task.generation, task.serial):
             del self._newest[task.id]
 
-    def _put(self, resting: _Resting, delay_s: float) -> None:
+    def _put(self, body: bytes, delay_s: float) -> None:
         now = self._clock.monotonic()
         if delay_s > 0:
-            self._resting.add(now + delay_s, resting)
+            self._resting.add(now + delay_s, body)
         else:
-            self._enter(resting, now)
+            self._enter(body, now)
 
-    def _enter(self, resting: _Resting, now: float) -> None:
+    def _enter(self, body: bytes, now: float) -> None:
         """Through the same encoding as on RabbitMQ: no task runs here that could not run there."""
-        message, task = decode(resting.body)
+        message, task = decode(body)
         name = lane(task.source, task.kind)
-        origin = Origin(name, next(self._tags), self, now, resting.redelivered)
+        origin = Origin(name, next(self._tags), self, now)
         self.turns.add(Delivery(message, task, origin))
 
     def _count(self, change: int) -> None:
@@ -176,8 +166,8 @@ class EmbeddedQueue:
         """Let in what is due; seconds until there may be more, up to the deadline."""
         with self._lock:
             now = self._clock.monotonic()
-            for resting in self._resting.take_due(now):
-                self._enter(resting, now)
+            for body in self._resting.take_due(now):
+                self._enter(body, now)
             return self._resting.wait_s(now, deadline - now)
 
 

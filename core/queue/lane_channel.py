@@ -30,7 +30,6 @@ class Arrived:
     lane: str
     tag: int
     body: bytes
-    redelivered: bool
 
 
 class LaneChannel:
@@ -133,9 +132,7 @@ class LaneChannel:
         self._lost.remove(lane)
 
     def _on_message(self, _channel: Any, method: Any, _properties: Any, body: bytes) -> None:  # noqa: ANN401 - pika is untyped
-        self._on_arrival(
-            Arrived(method.consumer_tag, method.delivery_tag, body, method.redelivered)
-        )
+        self._on_arrival(Arrived(method.consumer_tag, method.delivery_tag, body))
 
     def _on_cancelled(self, frame: Any) -> None:  # noqa: ANN401 - pika is untyped
         """RabbitMQ cancelled a lane: it was deleted, or lost its leader."""

@@ -6,10 +6,12 @@ from __future__ import annotations
 import logging
 import os
 import random
+import signal
 import socket
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Protocol, assert_never, cast, runtime_checkable
 
 from dramatiq import Middleware
@@ -17,13 +19,22 @@ from dramatiq.broker import Broker, MessageProxy
 from dramatiq.worker import Worker
 
 from core.clock import Clock
-from core.errors import HeadraceError, SharedStateDown
+from core.errors import Crashed, HeadraceError, Postponed, SharedStateDown
 from core.model.end import Failure
-from core.model.task import Task
+from core.model.task import Task, subject
 from core.ports import Copy, DeadLetter, Ledger, Publisher
 from core.queue.delivery import Delivery
 from core.queue.outcome import Outcome, Settled, ToHead
-from core.steps.decide import Again, BackToHead, Bury, Drop, Leave, RetryPolicy, decide
+from core.steps.decide import (
+    Again,
+    BackToHead,
+    Bury,
+    Decision,
+    Drop,
+    Leave,
+    RetryPolicy,
+    decide,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +52,6 @@ class _Ended:
 
     task: Task
     token: str | None
-    prompt: bool
 
 
 @dataclass(eq=False)
@@ -81,9 +91,9 @@ class Retry(Middleware):
             )
 
     def _conclude(self, delivery: Delivery, error: HeadraceError) -> None:
-        ended = _Ended(error.task or delivery.task, error.token, error.prompt)
+        ended = _Ended(error.task or delivery.task, error.token)
         try:
-            delivery.outcome = self._act(ended, error)
+            delivery.outcome = self._act(delivery, ended, error)
             trouble: HeadraceError | None = error if delivery.outcome is None else None
         except HeadraceError as fault:
             trouble = fault
@@ -94,20 +104,21 @@ class Retry(Middleware):
         if not delivery.shared_state_down:
             self._try_to_release(ended)
 
-    def _act(self, ended: _Ended, error: HeadraceError) -> Outcome | None:
+    def _act(self, delivery: Delivery, ended: _Ended, error: HeadraceError) -> Outcome | None:
         decision = decide(ended.task, error, self.policy, now=self.clock.now(), rng=self.rng)
+        _say(decision, error)
         match decision:
             case Again(task=task, delay_s=delay_s):
                 self._publish_again(task, delay_s, ended.token)
-                return Settled(ended.prompt)
+                return Settled(delivery.prompt)
             case Bury(task=task, failure=failure):
                 self._bury(task, failure.model_copy(update={"worker": worker_name()}))
-                return Settled(ended.prompt)
+                return Settled(delivery.prompt)
             case BackToHead(rest_s=rest_s):
                 self._release(ended)
                 return ToHead(rest_s)
             case Drop():
-                return Settled(ended.prompt)
+                return Settled(delivery.prompt)
             case Leave():
                 return None
             case _ as never:
@@ -116,8 +127,11 @@ class Retry(Middleware):
     def _publish_again(self, task: Task, delay_s: float, token: str | None) -> None:
         not_before = self.clock.now() + delay_s if delay_s > 0 else None
         copy = task.model_copy(update={"serial": task.serial + 1, "not_before": not_before})
+        began = self.clock.monotonic()
         self.publisher.publish([Copy(copy, delay_s)])
-        self.ledger.published(copy, delay_s=delay_s, token=token)
+        # The delay runs since then; reckoned from the confirm, the copy would come back too early.
+        left_s = max(0.0, delay_s - (self.clock.monotonic() - began))
+        self.ledger.published(copy, delay_s=left_s, token=token)
 
     def _bury(self, task: Task, failure: Failure) -> None:
         """A crash after any line repeats the letter at most; lists merge letters by id."""
@@ -137,6 +151,21 @@ class Retry(Middleware):
             logger.debug("%s: lease not released: %s", ended.task.id, error)
 
 
+def _say(decision: Decision, error: HeadraceError) -> None:
+    """One line about what a person may want to know of; waiting is none of it."""
+    match decision:
+        case Again(task=task, delay_s=delay_s):
+            level = logging.DEBUG if isinstance(error, Postponed) else logging.INFO
+            level = logging.WARNING if isinstance(error, Crashed) else level
+            words = "%s again in %.0f s: %s: %s (%s)"
+            logger.log(level, words, task.kind, delay_s, error.reason, error, subject(task))
+        case Bury(task=task):
+            words = "%s dead: %s: %s (%s)"
+            logger.info(words, task.kind, error.reason, error, subject(task))
+        case _:
+            logger.debug("%s: %s", error.reason, error)
+
+
 @runtime_checkable
 class HandsBack(Protocol):
     """A broker that can stop handing on."""
@@ -151,7 +180,26 @@ class Shutdown(Middleware):
 
     stop: threading.Event
 
+    def after_worker_boot(self, _broker: Broker, _worker: Worker) -> None:
+        if threading.current_thread() is threading.main_thread():
+            hear_once(signal.SIGTERM)
+
     def before_worker_shutdown(self, broker: Broker, _worker: Worker) -> None:
         self.stop.set()
         if isinstance(broker, HandsBack):
             broker.hand_back()
+
+
+def hear_once(number: signal.Signals) -> None:
+    """Pass the signal on to its handler once. A supervisor that signals the whole group lets each
+    worker hear it twice, from it and from Dramatiq's parent, and Dramatiq's handler takes a second
+    one for «kill»: leases would be left to run out. Whoever means it has SIGKILL."""
+    handler = signal.getsignal(number)
+    if not callable(handler):
+        return
+
+    def once(received: int, frame: FrameType | None) -> None:
+        signal.signal(number, lambda _number, _frame: None)
+        handler(received, frame)
+
+    signal.signal(number, once)

@@ -177,12 +177,17 @@ class Turns:
                     return source.hand_on()
             return None
 
-    def granted(self, delivery: Delivery) -> None:
-        """A delivery's first token came: if at once, its source needs no more care."""
+    def granted(self, delivery: Delivery) -> bool:
+        """A delivery's first token came: the next one may be tried while it runs, and if it came at
+        once, its source needs no more care. Returns whether any of that is news: hardly ever, and
+        then the consumer, which would take the place of a worker for a moment, sleeps on."""
+        source = self._sources[delivery.source]
+        if delivery is not source.probe:  # it became the probe before it was handed on, if at all
+            return False
         with self._lock:
-            source = self._sources[delivery.source]
-            if delivery is source.probe and delivery.prompt:
-                source.careful, source.probe = False, None
+            if delivery is source.probe:
+                source.careful, source.probe = not delivery.prompt, None
+        return True
 
     def end(self, delivery: Delivery, *, keep: bool) -> bool:
         """Free the delivery's slot; False when it holds none (any more). With `keep` one that

@@ -45,18 +45,24 @@ class JsonFeedAdapter:
 def _load(body: bytes, page: PageInput) -> dict[str, object]:
     text = _decoded(body, page)
     try:
-        feed, end = json.JSONDecoder().raw_decode(text)
+        feed, end = json.JSONDecoder(parse_int=_whole).raw_decode(text)
     except RecursionError as error:
         raise malformed(page, "too_deep", "its JSON nests without end") from error
     except json.JSONDecodeError as error:
         raise malformed(page, *_fault(text, error)) from error
-    except ValueError as error:  # a number of thousands of digits
-        raise malformed(page, "bad_json", f"its JSON can't be read: {error}") from error
     if text[end:].strip():
         raise malformed(page, "bad_json", f"its JSON goes on behind its end, at character {end}")
     if not isinstance(feed, dict):
         raise malformed(page, "not_a_feed", "its JSON is no object; a JSON Feed was expected")
     return feed
+
+
+def _whole(digits: str) -> int | str:
+    """A number; as the text it is where Python refuses to count so far (thousands of digits)."""
+    try:
+        return int(digits)
+    except ValueError:
+        return digits
 
 
 def _decoded(body: bytes, page: PageInput) -> str:

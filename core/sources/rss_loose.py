@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
 
-import feedparser
-
 from core.model.post import Author, Post
 from core.sources.dates import read_date
 from core.sources.drafts import MediaDraft, Offer
@@ -44,6 +42,9 @@ def read_loose(document: bytes) -> LooseFeed:
         raise NotReadable("its end is missing")
     if b":group" in document or b"<!DOCTYPE" in document or b"<!ENTITY" in document:
         raise NotReadable("it has groups or a DTD, which a tolerant reading would get wrong")
+    # Here: hardly any feed needs it, and it would cost each start 25 ms.
+    import feedparser  # noqa: PLC0415
+
     # No content-location: an id that looks like a relative address would be resolved, and the post
     # be another one than in a strict reading.
     headers = {"content-type": "application/xml; charset=utf-8"}

@@ -159,7 +159,8 @@ def _postponed(
 ) -> Decision:
     waiting = move(task, Event.POSTPONED, now=now)
     delay_s = backoff_s(1, policy, rng) if error.delay_s is None else error.delay_s
-    if isinstance(error, errors.Throttled):  # the source is shut: time that does not count
+    if isinstance(error, errors.Throttled | errors.TooEarly):
+        # The source is shut, or what is left of a wait that was counted when it began.
         return Again(waiting, delay_s)
     waiting = waiting.model_copy(update={"waited_s": waiting.waited_s + delay_s})
     if waiting.waited_s > policy.max_wait_s:

@@ -67,13 +67,11 @@ class DiscoverStep:
 
     def _go_on(self, run: Run, payload: DiscoverPayload) -> Iterator[Action]:
         page = self.store.walks.page(payload.feed, payload.walk, payload.page)
-        if page is None:
+        if page is None:  # a recorded page's tasks and its next one are confirmed already
             self._hold_back(run.task)
             page = self._read(run, payload)
             yield Publish(tuple(self._copies(run.task, payload, page)))
             yield page
-        elif ending_of(page, payload) is None:
-            yield Publish((self._next(run.task, payload, page),))
         ending = ending_of(page, payload)
         if ending is CURSOR_REPEATS:
             logger.warning(
@@ -132,11 +130,11 @@ class DiscoverStep:
             with self._kept_body(payload) as stream:
                 yield PageInput(stream, payload.address, cursor=payload.cursor)
             return
-        with self.fetcher.visit(terms) as visit:
+        with self.fetcher.visit(terms, on_first_token=run.granted) as visit:
             try:
                 body = visit.page(request)
             finally:
-                run.prompt, run.token_wait_s = visit.prompt, visit.token_wait_s
+                run.token_wait_s = visit.token_wait_s
             yield PageInput(body.stream, body.url, body.content_type, payload.cursor)
 
     def _kept_body(self, payload: DiscoverPayload) -> BinaryIO:
@@ -194,8 +192,8 @@ class DiscoverStep:
 
     def _copies(self, task: Task, payload: DiscoverPayload, page: WalkPage) -> Iterator[Copy]:
         for found in page.media:
-            generation = self.store.media.generation(found.media)
-            if self.store.media.ended(found.media, generation) is None:
+            generation = self.store.media.open_generation(found.media)
+            if generation is not None:
                 yield Copy(
                     image_task(
                         task.source, found, generation=generation, max_attempts=self.max_attempts

@@ -32,7 +32,7 @@ def write_end(store: Store, end: MediaEnd | WalkPage | WalkEnd) -> None:
             store.walks.end_page(end)
         case WalkEnd():
             if store.walks.close(end) and end.state is WalkState.BROKEN:
-                logger.warning("walk %s of feed %s is broken: %s", end.walk, end.feed, end.message)
+                logger.info("walk %s of feed %s is broken: %s", end.walk, end.feed, end.message)
         case _ as never:
             assert_never(never)
 
@@ -40,11 +40,12 @@ def write_end(store: Store, end: MediaEnd | WalkPage | WalkEnd) -> None:
 def _write_media_end(store: Store, end: MediaEnd) -> None:
     if store.media.end(end):
         store.sums.append(end)
-    finish_commit(store, end)
+    if end.state is EndState.GOT:
+        store.library.link(end)  # its staging is cleared by the step, which knows what is there
 
 
 def finish_commit(store: Store, end: MediaEnd) -> None:
-    """What follows the record of a media that was got, and what a crash may have taken: its name
+    """What follows the record of a media that was got, where a crash may have taken it: its name
     for people, an empty staging."""
     if end.state is EndState.GOT:
         store.library.link(end)

@@ -23,6 +23,7 @@ class Heartbeat:
         self._lease_s = lease_s
         self._runs: dict[str, Run] = {}
         self._lock = threading.Lock()
+        self._renewing = threading.Lock()
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -37,9 +38,11 @@ class Heartbeat:
                 self._thread.start()
 
     def forget(self, run: Run) -> None:
-        """The run is over."""
+        """The run is over: once this returns, its lease is renewed no more."""
         with self._lock:
             self._runs.pop(run.token, None)
+        with self._renewing:
+            pass  # a renewal under way has ended
 
     def running(self) -> list[Run]:
         """What this process performs at the moment."""
@@ -60,6 +63,17 @@ class Heartbeat:
                 self._renew(run)
 
     def _renew(self, run: Run) -> None:
+        """One renewal at a time, and none of a run that is over: a late one would take a lease
+        that nobody ends, and that would count as a crash."""
+        with self._renewing:
+            if self._watches(run):
+                self._prolong(run)
+
+    def _watches(self, run: Run) -> bool:
+        with self._lock:
+            return run.token in self._runs
+
+    def _prolong(self, run: Run) -> None:
         try:
             held = self._ledger.renew(
                 run.task, run.token, lease_s=self._lease_s, progress=run.take_progress()

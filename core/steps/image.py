@@ -50,6 +50,7 @@ class ImageStep:
             inspected = _checked(partial, payload, download)
             self.store.objects.put(partial.path, download.sha256)
             yield self._end(run, payload, terms, download, inspected)
+            partial.remove()
         except errors.Released:
             partial.hand_over()
             raise
@@ -60,11 +61,11 @@ class ImageStep:
         self, run: Run, payload: ImagePayload, terms: SourceTerms, partial: StagedPartial
     ) -> Download:
         request = Request(payload.url, payload.referer, dict(payload.headers))
-        with self.fetcher.visit(terms) as visit:
+        with self.fetcher.visit(terms, on_first_token=run.granted) as visit:
             try:
                 return visit.download(request, partial, run.progress)
             finally:
-                run.prompt, run.token_wait_s = visit.prompt, visit.token_wait_s
+                run.token_wait_s = visit.token_wait_s
 
     def _end(
         self,

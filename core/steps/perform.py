@@ -16,7 +16,7 @@ from core.clock import Clock
 from core.model.end import EndState, MediaEnd
 from core.model.task import ImagePayload, Kind, Task, subject
 from core.ports import Budget, DeadLetter, Early, Held, Ledger, Publisher, Superseded, Vanished
-from core.steps.actions import Action, Publish
+from core.steps.actions import Action, Publish, published_by
 from core.steps.ends import Observer, finish_commit, write_end
 from core.steps.heartbeat import Heartbeat
 from core.steps.run import Run
@@ -43,29 +43,29 @@ class Performer:
     deadline_s: float  # of one run
     on_end: Observer
 
-    def perform(self, task: Task) -> bool:
-        """Run `task`; return whether its first token came at once. Raises a `HeadraceError` that
-        carries the merged task and its token, for the retry middleware to decide on."""
+    def perform(self, task: Task, granted: Callable[[bool], None]) -> None:
+        """Run `task`; `granted` hears whether its first token came at once. Raises a
+        `HeadraceError` that carries the merged task and its token, for the retry middleware to
+        decide on."""
+        self._check_store(task)
         if self._has_ended(task):
             self.ledger.finish(task)
-            return True
-        run = self._begin(task)
+            return
+        run = self._begin(task, granted)
         self.heartbeat.watch(run)
         try:
             if not self._has_ended(task):  # it may have ended while its lease was asked for
                 self._perform(run)
+            self.heartbeat.forget(run)
             self.ledger.finish(task)
         except errors.HeadraceError as error:
-            self._explain(error, run)
-            raise
+            raise self._explained(error, run) from error.__cause__
         except Exception as error:
-            unexpected = errors.Unexpected(f"{type(error).__name__}: {error}")
-            self._explain(unexpected, run)
             logger.exception("task %s: an error that nobody foresaw", task.id)
-            raise unexpected from error
+            words = f"{type(error).__name__}, a fault of Headrace: the worker's log has the rest"
+            raise self._explained(errors.Unexpected(words), run) from error
         finally:
             self.heartbeat.forget(run)
-        return run.prompt
 
     def _perform(self, run: Run) -> None:
         started = self.clock.monotonic()
@@ -82,7 +82,7 @@ class Performer:
 
     def _do(self, action: Action, run: Run) -> None:
         if isinstance(action, Publish):
-            self.publisher.publish(action.copies)
+            self.publisher.publish([published_by(run.task, copy) for copy in action.copies])
             return
         self._hold_lease(run)
         write_end(self.store, action)
@@ -95,7 +95,7 @@ class Performer:
             run.lose()
             run.check()
 
-    def _begin(self, task: Task) -> Run:
+    def _begin(self, task: Task, granted: Callable[[bool], None]) -> Run:
         match self.ledger.begin(task, lease_s=self.lease_s):
             case Held(delay_s=delay_s):
                 raise _of(task, errors.LeaseHeld("another delivery is running", delay_s=delay_s))
@@ -107,7 +107,7 @@ class Performer:
                 raise _of(merged, errors.Crashed("its last run vanished without a word"))
             case lease:
                 deadline = self.clock.monotonic() + self.deadline_s
-                return Run(lease.task, lease.token, deadline)
+                return Run(lease.task, lease.token, deadline, granted)
 
     def _has_ended(self, task: Task) -> bool:
         if not isinstance(task.payload, ImagePayload):
@@ -125,13 +125,30 @@ class Performer:
         if end.failure is not None:
             self.publisher.bury(DeadLetter(task, end.failure))
 
-    def _explain(self, error: errors.HeadraceError, run: Run) -> None:
+    def _check_store(self, task: Task) -> None:
+        """A worker that sees another store must not do this store's work there."""
+        if task.store not in (None, self.store.id):
+            raise errors.StorageDown(
+                f"task {task.id} belongs to store {task.store}, and this worker has store "
+                f"{self.store.id} ({self.store.root}): start it in the right folder, or set "
+                "HEADRACE_STORE or `store` in the settings",
+                reason="another_store",
+            )
+
+    def _explained(self, error: errors.HeadraceError, run: Run) -> errors.HeadraceError:
+        """`error` with what the retry middleware needs; `LeaseLost` instead where the failure is
+        no longer ours to tell, since the holder's end counts."""
+        if isinstance(error, errors.Transient | errors.Permanent):
+            try:
+                self._hold_lease(run)
+            except errors.HeadraceError as lost:
+                error = lost
         error.task, error.token = run.task, run.token
-        error.prompt = run.prompt
         if isinstance(error, errors.Throttled):
             seconds = BLOCK_WITHOUT_A_WORD_S if error.delay_s is None else error.delay_s
             error.delay_s = seconds
             self._block(run.task.source, seconds)
+        return error
 
     def _block(self, source: str, seconds: float) -> None:
         try:

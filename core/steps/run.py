@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from core.errors import LeaseLost
@@ -16,7 +17,7 @@ class Run:
     task: Task
     token: str
     renew_until: float  # monotonic seconds: the task's deadline, past which no lease is renewed
-    prompt: bool = True  # its first token came at once
+    granted: Callable[[bool], None]  # told when its first token came, and whether at once
     token_wait_s: float = 0.0
     bytes_read: int = 0
     # Plain flags: each has one writer at a time, and a late reader only looks once more.

@@ -84,7 +84,14 @@ def resume_task(store: Store, record: FeedRecord, clock: Clock, *, max_attempts:
         page=page,
         cursor=cursor,
     )
-    return discover_task(record.source, payload, max_attempts=max_attempts)
+    task = discover_task(record.source, payload, max_attempts=max_attempts)
+    return submitted(task, store, clock)
+
+
+def submitted(task: Task, store: Store, clock: Clock) -> Task:
+    """A task as a person's command publishes it: its serial is the time, so that it goes before
+    every older copy, also before those that a lost RabbitMQ took and the ledger remembers."""
+    return task.model_copy(update={"store": store.id, "serial": int(clock.now())})
 
 
 def _where(store: Store, walk: Walk) -> tuple[int, str | None]:
@@ -103,20 +110,6 @@ def listed(store: Store, feed: str) -> Iterator[ImagePayload]:
     for walk in store.walks.all(feed):
         for page in store.walks.pages(feed, walk.walk):
             yield from page.media
-
-
-def unfinished(
-    store: Store, feed: str, source: str, *, max_attempts: int, retry_dead: bool
-) -> Iterator[Copy]:
-    """Every media of the feed's walks that was not got, each once, as `offer` gives it."""
-    offered: set[str] = set()
-    for payload in listed(store, feed):
-        if payload.media in offered:
-            continue
-        copy = offer(store, source, payload, max_attempts=max_attempts, retry_dead=retry_dead)
-        if copy is not None:
-            offered.add(payload.media)
-            yield copy
 
 
 def offer(

@@ -1,5 +1,5 @@
 """Durable files: every write of the store goes through a `Disk`, which makes it survive a power
-cut before it returns and turns every OSError into `StorageDown`. Knows nothing of what it writes.
+cut before it returns, and tells every OSError as `StorageDown`. Knows nothing of what it writes.
 """
 
 from __future__ import annotations
@@ -8,37 +8,20 @@ import errno
 import fcntl
 import itertools
 import os
-from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from core.errors import StorageDown
+from core.store import blocks
+from core.store.faults import Told
 from core.store.paths import Paths
 from core.store.syncfs import sync_file_system
 
 _CHUNK = 1024 * 1024
 _FEW = 8  # up to so many files are synced one by one; more, with the whole file system at once
 NO_HARD_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EMLINK})
-
-_NEXT = {
-    errno.ENOSPC: "free space on this disk, or move the store to a larger one",
-    errno.EDQUOT: "the quota is used up: free space, or move the store",
-    errno.EACCES: "give this user the right to read and write there",
-    errno.EPERM: "give this user the right to read and write there",
-    errno.EROFS: "the disk is mounted read-only: check it, and mount it for writing",
-    errno.ENOENT: "a folder of the store is gone: check that its disk is mounted",
-    errno.EIO: "the disk reports an error: check it before going on",
-    errno.EMFILE: "raise the limit of open files (ulimit -n)",
-    errno.ENFILE: "raise the machine's limit of open files",
-    errno.ENOLCK: "this file system has no locks: put the store on one that has",
-}
-
-
-def storage_down(what: str, path: Path, error: OSError) -> StorageDown:
-    """What could not be done, to which file, why, and what a person can do."""
-    then = _NEXT.get(error.errno or 0, "check the disk of the store")
-    return StorageDown(f"cannot {what} {path}: {error.strerror or error}: {then}")
 
 
 class Disk:
@@ -59,23 +42,23 @@ class Disk:
     def before(self, what: str, path: Path) -> None:
         """Called before each operation: the seam at which tests let disks fail and die."""
 
-    @contextmanager
-    def told(self, what: str, path: Path) -> Iterator[None]:
-        """Run one operation; the one place where an OSError becomes `StorageDown`."""
+    def begin(self, what: str, path: Path) -> None:
+        """An operation begins. Raises `StorageDown` after `refuse`."""
         if self._refusal is not None:
             raise StorageDown(self._refusal)
-        try:
-            self.before(what, path)
-            yield
-        except OSError as error:
-            raise storage_down(what, path, error) from error
+        self.before(what, path)
+
+    def told(self, what: str, path: Path) -> Told:
+        """Run one operation within this; the one place where an OSError becomes `StorageDown`."""
+        return Told(self.begin, what, path)
 
     # --- reading: what is not there is an answer, not an error ---
 
     def read(self, path: Path) -> bytes | None:
         """The whole content; None when there is no such file."""
         with self.told("read", path), suppress(FileNotFoundError):
-            return path.read_bytes()
+            with path.open("rb", buffering=0) as file:
+                return file.readall()
         return None
 
     def open(self, path: Path) -> BinaryIO | None:
@@ -84,10 +67,13 @@ class Disk:
             return path.open("rb")
         return None
 
-    def names(self, folder: Path) -> list[str]:
-        """The names in a folder, in no order; none when there is no such folder."""
+    def names(self, folder: Path, *, make: bool = False) -> list[str]:
+        """The names in a folder, in no order; none when there is no such folder, which `make` makes
+        then: cheaper than to ask for it each time."""
         with self.told("list", folder), suppress(FileNotFoundError, NotADirectoryError):
             return os.listdir(folder)  # noqa: PTH208 - names are all it takes
+        if make:
+            self.make_folder(folder)
         return []
 
     def stat(self, path: Path) -> os.stat_result | None:
@@ -134,18 +120,20 @@ class Disk:
         with self.told("remove", path):
             path.unlink(missing_ok=True)
 
-    def sync(self, path: Path, *, mode: int | None = None) -> None:
-        """The content of a file, or the names in a folder, survive a power cut from here on; with
-        `mode`, its permissions are set on the way. A new folder's own name goes along: ext4, XFS,
-        Btrfs and F2FS journal both together, and on NFS the server has written it already."""
+    def sync(self, path: Path) -> None:
+        """The content of a file, or the names in a folder, survive a power cut from here on. A new
+        folder's own name goes along: ext4, XFS, Btrfs and F2FS journal both together, and on NFS
+        the server has written it already."""
         with self.told("sync", path):
-            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                if mode is not None:
-                    os.fchmod(descriptor, mode)
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+            blocks.sync(path)
+
+    def seal(self, path: Path, mode: int) -> bool:
+        """Give a file that is complete these permissions and make it durable; False when it is not
+        there (any more)."""
+        with self.told("sync", path), suppress(FileNotFoundError):
+            blocks.sync(path, mode)
+            return True
+        return False
 
     def sync_all(self, paths: Collection[Path]) -> None:
         """Each of these is durable. Many are so in one call, with all that the file system has
@@ -163,10 +151,10 @@ class Disk:
         """Write a new file that has no name of its own yet. Nothing of it stays if that fails."""
         path = self.paths.unnamed / f"{self.writer}-{next(self._numbers)}"
         try:
-            with self.told("write", path), path.open("xb") as file:
-                for chunk in chunks:
-                    file.write(chunk)
-                file.flush()
+            # Unbuffered: looking for a terminal and a position costs two system calls a file.
+            with self.told("write", path), path.open("xb", buffering=0) as file:
+                for block in blocks.joined(chunks):
+                    blocks.write_all(file, block)
                 if durable:
                     os.fsync(file.fileno())
         except BaseException:
@@ -187,7 +175,16 @@ class Disk:
     def place(self, file: Path, path: Path) -> bool:
         """Give `file` the name `path`, which nobody else can have given before: False when it is
         taken. `file` may keep its old name as well."""
+        try:
+            return self._place(file, path)
+        except StorageDown as error:
+            if not isinstance(error.__cause__, FileNotFoundError):
+                raise
+        # Most folders are there: making them each time would be one system call more.
         self.make_folder(path.parent)
+        return self._place(file, path)
+
+    def _place(self, file: Path, path: Path) -> bool:
         with self.told("create", path):
             try:
                 os.link(file, path, follow_symlinks=False)

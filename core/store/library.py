@@ -9,8 +9,9 @@ import logging
 import os
 import shutil
 import stat
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 
 from core.errors import StorageDown
@@ -24,6 +25,20 @@ _ID_DIGITS = (8, 16, 32)  # more of the id where a shorter name is taken
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ_ONLY = 0o444
+_KEPT_OPEN = 32  # folders
+
+
+class _Folder:
+    """An open folder; closed when nobody has it any more, so that none is closed under a thread
+    that is at work in it."""
+
+    __slots__ = ("descriptor",)
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+
+    def __del__(self) -> None:
+        os.close(self.descriptor)
 
 
 class Library:
@@ -32,6 +47,12 @@ class Library:
     def __init__(self, disk: Disk) -> None:
         self._disk = disk
         self._paths = disk.paths
+        # Kept open: one system call names a file then, and not nine.
+        self._folder = lru_cache(_KEPT_OPEN)(self._opened)
+
+    def close(self) -> None:
+        """Let go of the folders that are kept open."""
+        self._folder.cache_clear()
 
     def link(self, end: MediaEnd) -> Path | None:
         """Give what was got its readable name, once; None when it was not got or can't be named
@@ -42,8 +63,8 @@ class Library:
         parts = names.folders(end)
         folder = Path(f"{self._paths.library}/{'/'.join(parts)}")
         try:
-            with self._disk.told("name a file in", folder), self._opened(parts) as where:
-                name = self._name(end, target, where, end.file.size_bytes)
+            with self._disk.told("name a file in", folder):
+                name = self._named_in(parts, end, target)
         except StorageDown as error:
             logger.warning("media %s has no name in the library: %s", end.media, error)
             return None
@@ -54,25 +75,27 @@ class Library:
         nothing: whoever wants a fresh library deletes the old one first."""
         return sum(self.link(end) is not None for end in ends)
 
-    def _name(self, end: MediaEnd, target: Path, where: int, size_bytes: int) -> str:
+    def _named_in(self, parts: tuple[str, ...], end: MediaEnd, target: Path) -> str:
+        try:
+            return self._name(end, target, self._folder(parts))
+        except FileNotFoundError:  # somebody removed the folder that is kept open
+            self._folder.cache_clear()
+            return self._name(end, target, self._folder(parts))
+
+    def _name(self, end: MediaEnd, target: Path, folder: _Folder) -> str:
+        where, size_bytes = folder.descriptor, end.file.size_bytes if end.file else 0
         for digits in _ID_DIGITS:
             name = names.name(end, digits)
             if self._place(target, name, where) or _shows(target, name, where, size_bytes):
                 return name
         raise FileExistsError(errno.EEXIST, "other files have every name it could have")
 
-    @contextmanager
-    def _opened(self, parts: Iterable[str]) -> Iterator[int]:
+    def _opened(self, parts: tuple[str, ...]) -> _Folder:
         """The folder that `parts` lead to, made and entered one by one, no link followed."""
-        where = os.open(self._paths.library, _FOLDER)
-        try:
-            for part in parts:
-                inner = _enter(part, where)
-                os.close(where)
-                where = inner
-            yield where
-        finally:
-            os.close(where)
+        folder = _Folder(os.open(self._paths.library, _FOLDER))
+        for part in parts:
+            folder = _Folder(_enter(part, folder.descriptor))
+        return folder
 
     def _place(self, target: Path, name: str, where: int) -> bool:
         """Put the name there, in the first way that this disk has; False when it is taken."""

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from core.errors import StorageDown
-from core.store.files import storage_down
+from core.store.faults import storage_down
 
 
 class StoreLock:

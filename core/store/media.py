@@ -13,11 +13,10 @@ from core.store.files import Disk
 from core.store.paths import is_plain, number
 
 _END = ".json"
-_OPEN = ".open"
 
 
 class Reopened(BaseModel):
-    """`media/ID/GENERATION.open`: a person sent a dead media on its way again."""
+    """`media/ab/ID.GENERATION.open`: a person sent a dead media on its way again."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -36,7 +35,7 @@ def counted(before: MediaEnd | None, end: MediaEnd) -> MediaEnd:
 
 
 class Media:
-    """`media/ab/ID/`."""
+    """`media/ab/`, where ab are the first two of a media's id."""
 
     def __init__(self, disk: Disk, clock: Clock) -> None:
         self._disk = disk
@@ -47,23 +46,33 @@ class Media:
         """The end that counts: the newest that was got, else the newest; None while there is
         none."""
         newest: MediaEnd | None = None
-        for generation in reversed(self._ends(media)):
-            end = self._read(media, generation)
-            if end is not None and end.state is EndState.GOT:
-                return end
-            newest = newest or end
+        for end in self.ends(media):
+            newest = counted(newest, end)
         return newest
 
     def generation(self, media: str) -> int:
         """The current one: the highest that ended or was opened again; 1 for a new media."""
-        names = self._disk.names(self._paths.media(media))
-        found = (number(name, suffix) for name in names for suffix in (_END, _OPEN))
-        return max((generation for generation in found if generation is not None), default=1)
+        generation = 1
+        while self._is_begun(media, generation + 1):
+            generation += 1
+        return generation
+
+    def open_generation(self, media: str) -> int | None:
+        """The one that is still to be got; None when the current one has ended. A new media costs
+        one look at the disk."""
+        generation = 1
+        while self._read(media, generation) is not None:
+            if not self._is_begun(media, generation + 1):
+                return None
+            generation += 1
+        return generation
 
     def ended(self, media: str, generation: int) -> MediaEnd | None:
         """The newest end of this generation or a later one; None while the media is open."""
-        ends = self._ends(media)
-        return self._read(media, ends[-1]) if ends and ends[-1] >= generation else None
+        newest: MediaEnd | None = None
+        for end in self._ends_from(media, generation):
+            newest = end
+        return newest
 
     def end(self, end: MediaEnd) -> bool:
         """Write how a generation ended; False when an end of it stands already."""
@@ -88,16 +97,14 @@ class Media:
 
     def ends(self, media: str) -> Iterator[MediaEnd]:
         """Every end of a media, oldest first."""
-        for generation in self._ends(media):
-            end = self._read(media, generation)
-            if end is not None:
-                yield end
+        return self._ends_from(media, 1)
 
     def ids(self) -> Iterator[str]:
-        """Every media that ended or was opened again, sorted."""
+        """Every media that ended, sorted."""
         folder = self._paths.all_media
         for shelf in sorted(self._disk.names(folder)):
-            yield from filter(is_plain, sorted(self._disk.names(folder / shelf)))
+            names = self._disk.names(folder / shelf)
+            yield from sorted({media for name in names if (media := _media_of(name))})
 
     def all(self) -> Iterator[MediaEnd]:
         """The end that counts of every media, one at a time: memory stays flat."""
@@ -106,10 +113,23 @@ class Media:
             if end is not None:
                 yield end
 
-    def _ends(self, media: str) -> list[int]:
-        names = self._disk.names(self._paths.media(media))
-        found = (number(name, _END) for name in names)
-        return sorted(generation for generation in found if generation is not None)
+    def _ends_from(self, media: str, generation: int) -> Iterator[MediaEnd]:
+        """The ends of this generation and the later ones. A generation is opened only when the one
+        before has ended, so the first that is missing is the last that can be: a new media costs
+        one look, and no folder of its own."""
+        while (end := self._read(media, generation)) is not None:
+            yield end
+            generation += 1
+
+    def _is_begun(self, media: str, generation: int) -> bool:
+        paths = (self._paths.reopened(media, generation), self._paths.end(media, generation))
+        return any(self._disk.stat(path) is not None for path in paths)
 
     def _read(self, media: str, generation: int) -> MediaEnd | None:
         return records.read(self._disk, self._paths.end(media, generation), MediaEnd)
+
+
+def _media_of(name: str) -> str | None:
+    """The id in `ID.GENERATION.json`; None in any other name."""
+    media, _, rest = name.partition(".")
+    return media if is_plain(media) and number(rest, _END) is not None else None

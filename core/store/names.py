@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from datetime import datetime
+from urllib.parse import unquote
 
 from core.model.end import MediaEnd
 
@@ -51,14 +52,23 @@ def folders(end: MediaEnd) -> tuple[str, str, str]:
 
 
 def name(end: MediaEnd, id_digits: int = 8) -> str:
-    """Date, title, the beginning of the media's id, extension; the title is cut to what fits."""
+    """Date, title (else what the address calls it), the beginning of the media's id, extension;
+    the title is cut to what fits."""
     created = _created(end)
-    date = created.date().isoformat() if created else UNDATED
+    date = f"{created.date().isoformat()}_" if created else ""  # its folder says «undated»
     extension = end.file.extension if end.file else ""
     extension = extension if _EXTENSION.fullmatch(extension) else ""
     tail = f"_{component(end.media[:id_digits], 'id')}{extension}"
-    room = MAX_BYTES - len(f"{date}_{tail}".encode())
-    return f"{date}_{component(end.title, 'media', max_bytes=room)}{tail}"
+    room = MAX_BYTES - len(f"{date}{tail}".encode())
+    title = component(end.title, "", max_bytes=room) or _own_name(end.url, room)
+    return f"{date}{title}{tail}"
+
+
+def _own_name(url: str, max_bytes: int) -> str:
+    """What the address calls the file, without its extension."""
+    last = unquote(url.partition("?")[0].partition("#")[0].rpartition("/")[2])
+    stem = last.rpartition(".")[0] or last
+    return component(stem, "media", max_bytes=max_bytes)
 
 
 def _created(end: MediaEnd) -> datetime | None:

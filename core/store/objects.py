@@ -30,32 +30,29 @@ class Objects:
         this returns. The partial keeps its name until its staging is cleared, so that a commit
         that stops half way needs no second download."""
         path = self.path(sha256)
-        size_bytes = self._size(partial, path)
-        if self.has(sha256) or not self._place(partial, path):
-            self._check(path, size_bytes)
+        # In a folder that is new nothing can have the name: no need to look.
+        is_new = self._disk.make_folder(path.parent) or not self.has(sha256)
+        if not (is_new and self._place(partial, path)):
+            self._check(path, partial)
         self._disk.sync(path.parent)
         return path
 
     def _place(self, partial: Path, path: Path) -> bool:
-        self._disk.sync(partial, mode=_READ_ONLY)
-        return self._disk.place(partial, path)
+        """False when the name is taken, or the partial gone: another worker that got the same media
+        may have cleared it, and its object then stands for both."""
+        return self._disk.seal(partial, _READ_ONLY) and self._disk.place(partial, path)
 
-    def _size(self, partial: Path, path: Path) -> int:
-        """The size of the partial. Another worker that got the same media may have cleared it; its
-        object then stands for both."""
-        found = self._disk.stat(partial) or self._disk.stat(path)
-        if found is None:
+    def _check(self, path: Path, partial: Path) -> None:
+        """Whether what has the name is as large as what should have it."""
+        found, told = self._disk.stat(path), self._disk.stat(partial)
+        if told is None and found is None:
             raise StorageDown(
                 f"{partial} is gone before it was committed: was the staging folder cleared by "
                 "hand? the media will be fetched again"
             )
-        return found.st_size
-
-    def _check(self, path: Path, size_bytes: int) -> None:
-        found = self._disk.stat(path)
-        if found is None or found.st_size != size_bytes:
+        if told is not None and (found is None or found.st_size != told.st_size):
             held = "nothing" if found is None else f"{found.st_size:,} bytes"
             raise StorageDown(
-                f"object {path} holds {held}, not the {size_bytes:,} bytes it is named for: it is "
-                "damaged; check the disk, move the file away and run again"
+                f"object {path} holds {held}, not the {told.st_size:,} bytes it is named for: it "
+                "is damaged; check the disk, move the file away and run again"
             )

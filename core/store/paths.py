@@ -83,29 +83,25 @@ class Paths:
         digest(sha256)
         return Path(f"{self.objects}/{sha256[:2]}/{sha256[2:4]}/{sha256}")
 
-    def media(self, media: str) -> Path:
-        """The folder of a media's ends."""
-        return Path(f"{self.all_media}/{plain(media)[:2]}/{media}")
-
     def end(self, media: str, generation: int) -> Path:
         """How one generation of a media ended."""
-        return Path(f"{self.all_media}/{plain(media)[:2]}/{media}/{generation}.json")
+        return Path(f"{self.all_media}/{plain(media)[:2]}/{media}.{generation}.json")
 
     def reopened(self, media: str, generation: int) -> Path:
         """The sign that a person opened this generation."""
-        return self.media(media) / f"{generation}.open"
+        return Path(f"{self.all_media}/{plain(media)[:2]}/{media}.{generation}.open")
 
-    def post(self, post: str) -> Path:
-        """The folder of a post's versions."""
-        return Path(f"{self.all_posts}/{plain(post)[:2]}/{post}")
+    def posts(self, post: str) -> Path:
+        """The folder that a post's versions lie in, with those of others."""
+        return Path(f"{self.all_posts}/{plain(post)[:2]}")
 
     def version(self, post: str, version: int) -> Path:
         """One version of a post."""
-        return Path(f"{self.all_posts}/{plain(post)[:2]}/{post}/{version}.json")
+        return Path(f"{self.all_posts}/{plain(post)[:2]}/{post}.{version}.json")
 
     def mark(self, post: str, feed: str) -> Path:
         """In which walk a feed showed the post."""
-        return Path(f"{self.all_posts}/{plain(post)[:2]}/{post}/seen.{plain(feed)}")
+        return Path(f"{self.all_posts}/{plain(post)[:2]}/{post}.seen.{plain(feed)}")
 
     def feed(self, feed: str) -> Path:
         """What a feed id stands for."""

@@ -19,7 +19,6 @@ from core.model.addresses import strike
 from core.model.post import MediaRecord, Post
 from core.store import records
 from core.store.files import Disk
-from core.store.paths import number
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +38,7 @@ class _Frozen(BaseModel):
 
 
 class PostVersion(_Frozen):
-    """`posts/ID/VERSION.json`. It also proves that `feed` showed it in walk `first_seen_in`."""
+    """`posts/ab/ID.VERSION.json`. It also proves that `feed` showed it in walk `first_seen_in`."""
 
     format: int = 1
     id: str  # post id
@@ -54,7 +53,7 @@ class PostVersion(_Frozen):
 
 
 class Mark(_Frozen):
-    """`posts/ID/seen.FEED`: in which walk a feed last first showed a version. May be lost: the post
+    """`posts/ab/ID.seen.FEED`: in which walk a feed last first showed a version. May be lost: the post
     is then new once more, which costs a page's tasks and no file. Hence it is never synced."""
 
     format: int = 1
@@ -84,7 +83,7 @@ class _Finding:
 
 
 class Posts:
-    """`posts/ab/ID/`. `completed` tells whether a walk of a feed ran to its end."""
+    """`posts/ab/`. `completed` tells whether a walk of a feed ran to its end."""
 
     def __init__(self, disk: Disk, clock: Clock, completed: Callable[[str, str], bool]) -> None:
         self._disk = disk
@@ -106,21 +105,20 @@ class Posts:
         findings = {ident: self._find(ident, post, visit) for ident, post in first.items()}
         for lost in self._write_versions([*findings.values()]):
             findings[lost] = self._put_again(lost, first[lost], visit)
-        self._disk.sync_all(
-            [self._paths.post(ident) for ident in findings if findings[ident].seen != Seen.KNOWN]
-        )
+        news = [ident for ident, finding in findings.items() if finding.seen is not Seen.KNOWN]
+        self._disk.sync_all({self._paths.posts(ident) for ident in news})
         for finding in findings.values():
             self._write_mark(finding, feed)
         return [findings[post.id(source)].seen for post in posts]
 
     def newest(self, post: str) -> PostVersion | None:
         """The newest version of a post id."""
-        versions = self._versions(post)
-        return self._read(post, versions[-1]) if versions else None
+        newest = self._newest(post)
+        return self._read(post, newest) if newest else None
 
     def versions(self, post: str) -> list[PostVersion]:
         """Every version of a post id, oldest first."""
-        found = (self._read(post, version) for version in self._versions(post))
+        found = (self._read(post, version) for version in range(1, self._newest(post) + 1))
         return [version for version in found if version is not None]
 
     # --- what a post is ---
@@ -128,12 +126,11 @@ class Posts:
     def _find(self, ident: str, post: Post, visit: _Visit) -> _Finding:
         struck = _struck(post)
         digest = _digest(struck)
-        versions = self._versions(ident)
-        proof = self._proof(ident, versions, visit.feed)
+        newest = self._newest(ident)
+        proof = self._proof(ident, newest, visit.feed)
         if proof is not None and proof.digest == digest:
             return self._unchanged(ident, proof, visit)
         seen = Seen.NEW if proof is None else Seen.CHANGED
-        newest = versions[-1] if versions else 0
         latest = self._read(ident, newest) if newest else None
         if latest is not None and latest.digest == digest:  # stored by another feed
             mark = Mark(walk=visit.walk, version=newest, digest=digest, seen=seen)
@@ -159,11 +156,13 @@ class Posts:
         again = proof.model_copy(update={"walk": visit.walk})
         return _Finding(ident, proof.seen, mark=again)
 
-    def _proof(self, ident: str, versions: list[int], feed: str) -> Mark | None:
+    def _proof(self, ident: str, newest: int, feed: str) -> Mark | None:
         """What this feed showed last: a version that it wrote itself, or its mark where that is of
         the same version or a newer one. Other feeds prove nothing."""
+        if not newest:  # a mark is never without a version: no need to look
+            return None
         mark = self._mark(ident, feed)
-        for version in reversed(versions):
+        for version in range(newest, 0, -1):
             if mark is not None and version <= mark.version:
                 break
             found = self._read(ident, version)
@@ -224,10 +223,13 @@ class Posts:
 
     # --- files ---
 
-    def _versions(self, ident: str) -> list[int]:
-        names = self._disk.names(self._paths.post(ident))
-        found = (number(name, ".json") for name in names)
-        return sorted(version for version in found if version is not None)
+    def _newest(self, ident: str) -> int:
+        """The number of the newest version, 0 before the first. They have no gaps, so a new post
+        costs one look, and no folder of its own."""
+        newest = 0
+        while self._disk.stat(self._paths.version(ident, newest + 1)) is not None:
+            newest += 1
+        return newest
 
     def _read(self, ident: str, version: int) -> PostVersion | None:
         return records.read(self._disk, self._paths.version(ident, version), PostVersion)

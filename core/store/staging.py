@@ -26,11 +26,15 @@ class StagedPartial:
     once something was written to it; no folder is made for it, nor a file that is soon removed:
     ext4 goes around every inode that was freed within the last minute, one by one."""
 
-    def __init__(self, disk: Disk, stem: Path, validators: Validators | None) -> None:
+    def __init__(
+        self, disk: Disk, stem: Path, validators: Validators | None, *, alone: bool = False
+    ) -> None:
         self._disk = disk
         self._stem = stem
         self.path = _with(stem, _PART)
         self.validators = validators
+        self.alone = alone  # nobody else had left anything of the media
+        self._removed = False
 
     def keep(self, validators: Validators) -> None:
         """Remember the answer, for a successor."""
@@ -56,11 +60,23 @@ class StagedPartial:
 
     def remove(self) -> None:
         """The media is committed: clear all that is staged of it, also what others left."""
-        _clear(self._disk, self._stem.parent, self._stem.name.partition(".")[0])
+        if self.alone:  # then there is no folder to list, which is five system calls
+            self._drop()
+        else:
+            _clear(self._disk, self._stem.parent, self._stem.name.partition(".")[0])
+        self._removed = True
+
+    def _drop(self) -> None:
+        """Bytes go before the answer beside them: no bytes ever stand beside a wrong one."""
+        self._disk.remove(self.path)
+        if self.validators is not None:
+            self._disk.remove(_with(self._stem, _VALIDATORS))
 
     def close(self) -> None:
         """Whoever gets here did not crash, so what is left is handed over. Never raises: a partial
         that can't be renamed is copied by its successor, like after a crash."""
+        if self._removed:
+            return
         try:
             self.hand_over()
         except StorageDown as error:
@@ -78,11 +94,10 @@ class Staging:
         """The partial of a media for the one writer that holds `token`: what was handed over in
         good order, else a copy of the most that others left, else an empty one."""
         stem = self._paths.staging(media, _token(token))
-        self._disk.make_folder(stem.parent)
-        staged = _staged(self._disk, stem.parent, media)
+        staged = _of(media, self._disk.names(stem.parent, make=True))
         if staged and stem.name + _PART not in staged:
             self._inherit(stem, staged)
-        return self._ready(stem) if staged else StagedPartial(self._disk, stem, None)
+        return self._ready(stem) if staged else StagedPartial(self._disk, stem, None, alone=True)
 
     def media(self) -> Iterator[str]:
         """Every media of which something is staged."""
@@ -178,13 +193,14 @@ def _with(stem: Path, suffix: str) -> Path:
     return stem.with_name(stem.name + suffix)
 
 
-def _staged(disk: Disk, folder: Path, media: str) -> list[str]:
-    return [name for name in disk.names(folder) if name.startswith(media + ".")]
+def _of(media: str, names: list[str]) -> list[str]:
+    return [name for name in names if name.startswith(media + ".")]
 
 
 def _clear(disk: Disk, folder: Path, media: str) -> None:
     """Bytes go before the answer beside them: no bytes ever stand beside a wrong one."""
-    for name in sorted(_staged(disk, folder, media), key=lambda name: name.endswith(_VALIDATORS)):
+    staged = _of(media, disk.names(folder))
+    for name in sorted(staged, key=lambda name: name.endswith(_VALIDATORS)):
         disk.remove(folder / name)
 
 

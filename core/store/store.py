@@ -6,16 +6,19 @@ import contextlib
 import math
 import os
 import re
+import secrets
 import weakref
+from functools import cached_property
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from core.clock import Clock
 from core.errors import StorageDown
 from core.store import records
+from core.store.faults import storage_down
 from core.store.feeds import Feeds
-from core.store.files import Disk, storage_down
+from core.store.files import Disk
 from core.store.library import Library
 from core.store.lock import NoLock, StoreLock
 from core.store.media import Media
@@ -27,7 +30,7 @@ from core.store.sums import Sums
 from core.store.walks import Walks
 
 _STALE_S = 86_400.0  # an unnamed file this old has no living writer
-_OURS = frozenset({"objects", "media", "posts", "walks", "library"})  # made after store.json
+_BEGUN = frozenset({"lock", "staging", "lost+found"})  # what is made before store.json
 
 
 class StoreFormat(BaseModel):
@@ -36,6 +39,7 @@ class StoreFormat(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     format: int = records.FORMAT
+    id: str = Field(default_factory=lambda: secrets.token_hex(8))  # tasks name it
 
 
 class Store:
@@ -93,6 +97,14 @@ class Store:
             )
         return cls(files, clock, NoLock())
 
+    @cached_property
+    def id(self) -> str:
+        """The store's own, wherever it is moved: what tells its tasks from another store's."""
+        kept = records.read(self._disk, self._disk.paths.format, StoreFormat)
+        if kept is None:
+            raise StorageDown(f"{self._disk.paths.format} is gone: is the store's disk mounted?")
+        return kept.id
+
     @property
     def root(self) -> Path:
         """The store's folder."""
@@ -101,6 +113,7 @@ class Store:
     def close(self) -> None:
         """End this writer's list and give the store back; twice is harmless."""
         self.sums.close()
+        self.library.close()
         self._disk.refuse(f"the store {self.root} was closed by this process: open it again")
         self._lock.close()
 
@@ -110,6 +123,7 @@ class Store:
             f"the store {self.root} was opened before a fork: each process opens it for itself"
         )
         self.sums.forget()
+        self.library.close()
         self._lock.forget()
 
 
@@ -137,12 +151,15 @@ def _make_root(disk: Disk) -> None:
 
 
 def _refuse_foreign(disk: Disk) -> None:
-    """A folder with names like ours that is no store is left alone."""
-    taken = sorted(_OURS.intersection(disk.names(disk.paths.root)))
-    if taken and disk.stat(disk.paths.format) is None:
+    """A folder that holds anything and is no store is left alone."""
+    if disk.stat(disk.paths.format) is not None:
+        return
+    taken = sorted(set(disk.names(disk.paths.root)) - _BEGUN)
+    if taken:
+        shown = ", ".join(taken[:3]) + (", ..." if len(taken) > 3 else "")
         raise StorageDown(
-            f"{disk.paths.root} is no Headrace store, but holds {', '.join(taken)}: choose an "
-            "empty folder or a new one"
+            f"{disk.paths.root} is no Headrace store, but holds {shown}: choose an empty folder or "
+            "a new one"
         )
 
 

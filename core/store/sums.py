@@ -181,6 +181,10 @@ class Sums:
         noted = {(line.media, line.generation) for line in self._lines_in(living)}
         self._replace(ended, self._lines_of_records(noted))
 
+    def is_whole(self) -> bool:
+        """Whether no list was cut short by a crash: then a tally is exact."""
+        return all(self._standing(path) is not _Standing.BROKEN for path in self._lists())
+
     def tally(self) -> dict[str, Tally]:
         """Per source, what became of its media, as far as the lists tell."""
         tallies: dict[str, Tally] = {}

@@ -146,7 +146,7 @@ def _wait_for(reached: Callable[[], bool], limit_s: float, folder: Path, what: s
 
 
 def _records(store: Path) -> int:
-    return sum(1 for _ in (store / "media").glob("*/*/1.json"))
+    return sum(1 for _ in (store / "media").glob("*/*.1.json"))
 
 
 def _hold_to(images: int, store: Path, folder: Path) -> None:

@@ -125,8 +125,10 @@ class Services:
         _write_private(self._terms_file, json.dumps(asdict(self._current), indent=2) + "\n")
         lines = [
             f"# Console: {self.console} user {USER}, password {self._current.rabbitmq_password}",
-            f"export HEADRACE_RABBITMQ_URL='{self.rabbitmq.url}'",
-            f"export HEADRACE_REDIS_URL='{self.redis.url}'",
+            f"HEADRACE_RABBITMQ_URL='{self.rabbitmq.url}'",
+            f"HEADRACE_REDIS_URL='{self.redis.url}'",
+            # A line of its own: systemd's EnvironmentFile passes over it, a shell needs it.
+            "export HEADRACE_RABBITMQ_URL HEADRACE_REDIS_URL",
         ]
         _write_private(self.env_file, "\n".join(lines) + "\n")
 

@@ -57,7 +57,10 @@ class Started:
     def __exit__(self, *_: object) -> None:
         if self.process.poll() is None:
             self.process.kill()
-        self.process.communicate()
+        self.process.wait(timeout=20)
+        for stream in (self.process.stdout, self.process.stderr):
+            if stream is not None:
+                stream.close()
 
     def kill(self) -> None:
         """-9, and wait until it is gone."""

@@ -134,7 +134,6 @@ class Steps:
 
     def __init__(self) -> None:
         self.runs: list[Task] = []  # in the order in which they began
-        self.deliveries: list[Delivery] = []
         self.ended: list[str] = []  # ids, of runs that ended well
         self._plans: dict[str, deque[Behaviour]] = {}
         self._always: dict[str, Behaviour] = {}
@@ -163,7 +162,6 @@ class Steps:
         delivery = current()
         with self._lock:
             self.runs.append(delivery.task)
-            self.deliveries.append(delivery)
             plan = self._plans.get(delivery.task.id)
             behaviour = plan.popleft() if plan else self._always.get(delivery.task.id)
         try:

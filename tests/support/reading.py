@@ -21,10 +21,10 @@ from core.settings import Settings
 from core.steps.actions import Publish
 from core.steps.discover import DiscoverStep
 from core.steps.ends import write_end
-from core.steps.run import Run
 from core.steps.trigger import find_feed, trigger
 from tests.support.clock import FakeClock
 from tests.support.store import got, open_store
+from tests.support.tasks import a_run
 
 ADDRESS = "https://feeds.example/feed.json"
 
@@ -36,7 +36,7 @@ class Killed(BaseException):
 class Visit:
     def __init__(self, site: dict[str, bytes], asked: list[str]) -> None:
         self._site, self._asked = site, asked
-        self.prompt, self.token_wait_s = True, 0.0
+        self.token_wait_s = 0.0
 
     def page(self, request: Request) -> PageBody:
         self._asked.append(request.url)
@@ -68,7 +68,7 @@ class Reading:
         )
 
     @contextmanager
-    def visit(self, _terms: SourceTerms) -> Iterator[Visit]:
+    def visit(self, _terms: SourceTerms, **_told: object) -> Iterator[Visit]:
         yield Visit(self.site, self.asked)
 
     # --- what feeds hold ---
@@ -109,7 +109,7 @@ class Reading:
 
     def perform(self, task: Task, *, actions: int | None = None) -> None:
         """One run; with `actions`, the worker dies before the one of that number."""
-        for number, action in enumerate(self.step(Run(task, "t", 1e12))):
+        for number, action in enumerate(self.step(a_run(task))):
             if number == actions:
                 raise Killed
             if isinstance(action, Publish):
@@ -164,7 +164,7 @@ def copies_of(step: DiscoverStep, task: Task) -> list[Copy]:
     """What one run publishes, without performing anything."""
     return [
         copy
-        for action in step(Run(task, "t", 1e12))
+        for action in step(a_run(task))
         if isinstance(action, Publish)
         for copy in action.copies
     ]

@@ -7,6 +7,7 @@ from typing import Any
 from core.model.ids import media_id
 from core.model.post import MediaKind
 from core.model.task import DiscoverPayload, ImagePayload, Task, discover_task, image_task
+from core.steps.run import Run
 
 
 def an_image_payload(url: str = "https://pictures.example/1.jpg", **fields: Any) -> ImagePayload:
@@ -24,6 +25,11 @@ def an_image_task(
 ) -> Task:
     payload = fields.pop("payload", None) or an_image_payload(url, source=source)
     return image_task(source, payload).model_copy(update=fields)
+
+
+def a_run(task: Task, token: str = "t", of: type[Run] = Run) -> Run:
+    """A run whose lease is not renewed and whose tokens nobody hears of."""
+    return of(task, token, renew_until=1e12, granted=lambda _prompt: None)
 
 
 def a_discover_task(*, source: str = "feed", **fields: Any) -> Task:

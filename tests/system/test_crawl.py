@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import random
 import signal
 from collections.abc import Iterator
@@ -216,6 +217,47 @@ def test_a_store_in_use_is_said_so(site: Site, tmp_path: Path):
     assert second.returncode == 1
     assert "is in use by" in second.stderr
     assert "Traceback" not in second.stderr
+
+
+def test_a_title_that_the_terminal_cannot_show_ends_nothing(site: Site, tmp_path: Path):
+    site.serve("/1.jpg", media.jpeg(seed=1))
+    attachment = {"url": site.url("/1.jpg"), "mime_type": "image/jpeg"}
+    feed = {
+        "version": "https://jsonfeed.org/version/1.1",
+        "title": "Mills",
+        "items": [{"id": "1", "title": "M\u00fchle \u6c34\u8eca", "attachments": [attachment]}],
+    }
+    site.serve("/feed.json", json.dumps(feed).encode(), content_type="application/feed+json")
+
+    run = headrace(
+        "crawl",
+        site.url("/feed.json"),
+        "--to",
+        "store",
+        *LOOPBACK,
+        cwd=tmp_path,
+        PYTHONIOENCODING="ascii:strict",
+    )
+
+    assert run.returncode == 0, run.stderr
+    assert "M?hle" in run.stdout
+
+
+def test_a_reader_that_goes_away_ends_no_crawl(site: Site, tmp_path: Path):
+    digests = pictures(site, 20, delay_s=0.05)
+    arguments = ("crawl", site.url("/list.txt"), "--to", "store", *LOOPBACK, *FAST)
+
+    with Started(*arguments, cwd=tmp_path) as run:
+        assert run.process.stdout
+        run.process.stdout.readline()
+        run.process.stdout.close()
+        status = run.process.wait(timeout=60)
+        assert run.process.stderr
+        said = run.process.stderr.read()
+
+    assert status == 1
+    assert said == ""
+    assert set(objects(tmp_path / "store")) == digests
 
 
 # --- interrupted ---

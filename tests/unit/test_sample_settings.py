@@ -38,7 +38,9 @@ def everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
 def test_the_sample_as_it_stands_gives_the_defaults():
     loaded = load(SAMPLE)
 
-    assert loaded.model_copy(update={"sources": {}}) == Settings()
+    assert loaded.store == SAMPLE.absolute().parent / Settings().store
+    plain = {"sources": {}, "store": Settings().store}
+    assert loaded.model_copy(update=plain) == Settings()
     assert loaded.sources == {"feed": SourceSettings()}
 
 

@@ -93,6 +93,15 @@ def test_the_environment_names_the_file_and_wins_over_its_addresses(tmp_path, mo
     assert settings.store == Path("/somewhere")
 
 
+def test_a_relative_store_lies_beside_its_file_wherever_the_command_starts(tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+
+    settings = settings_from(tmp_path, 'store = "pictures"\n')
+
+    assert settings.store == tmp_path / "pictures"
+
+
 def test_an_unknown_source_says_what_to_add():
     with pytest.raises(Misconfigured, match=r"add \[sources\.gone\]"):
         Settings().source("gone")

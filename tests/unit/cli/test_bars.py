@@ -18,7 +18,8 @@ def shown(**changes: object) -> list[str]:
 def a_run(bytes_read: int, *, size_bytes: int | None = None) -> Run:
     rendition = Rendition(url="https://pictures.example/film.mp4", size_bytes=size_bytes)
     payload = an_image_payload("https://pictures.example/film.mp4?sig=1", rendition=rendition)
-    return Run(an_image_task(payload=payload), token="t", renew_until=1e9, bytes_read=bytes_read)
+    task = an_image_task(payload=payload)
+    return Run(task, token="t", renew_until=1e9, granted=print, bytes_read=bytes_read)
 
 
 def test_the_run_has_a_bar_and_its_numbers():

@@ -13,6 +13,7 @@ from core.ports import Copy
 from core.queue.embedded import EmbeddedQueue
 from core.steps.ends import write_end
 from core.steps.trigger import Feed
+from tests.support.command import until
 from tests.support.runs import RECORD, a_walk, an_app, close, dead_end, got_end, payload, read_page
 
 FEED = Feed(RECORD)
@@ -110,8 +111,7 @@ def test_no_more_is_given_than_the_low_water_mark_lets_in(tmp_path: Path, census
     feeding.start()
     queue = app.publisher
     assert isinstance(queue, EmbeddedQueue)
-    while queue.open_tasks() < 400:  # two windows, and no worker takes any
-        assert not feeding.is_over()
+    until(lambda: queue.open_tasks() >= 400)  # two windows, and no worker takes any
     app.stop.set()
     feeding.end()
     over = feeding.is_over()

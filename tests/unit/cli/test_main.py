@@ -92,6 +92,7 @@ def test_a_missing_settings_file_is_a_usage_error(capsys: pytest.CaptureFixture[
         (["crawl", "nowhere.txt"], "neither an address"),
         (["crawl", "http://x/", "--rate", "0"], "--rate"),
         (["crawl", "http://x/", "--rate", "inf"], "--rate"),
+        (["crawl", "http://x/", "--rate", "nan"], "--rate"),
         (["crawl", "http://x/", "--burst", "0"], "--burst"),
         (["crawl", "http://x/", "--concurrency", "0"], "--concurrency"),
         (["crawl", "http://x/", "--allow-network", "127.0.0.1/8"], "host bits"),
@@ -132,3 +133,28 @@ def test_a_store_that_is_none_is_left_alone(tmp_path: Path, capsys: pytest.Captu
 def test_the_table_names_commands_that_exist():
     for name, entry in main.COMMANDS.items():
         assert isinstance(getattr(importlib.import_module(entry.module), name), click.Command)
+
+
+_MAIN = "from core.cli.main import main; main()"
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&- --json", "<&- >&- 2>&-"])
+def test_a_crawl_runs_also_without_the_streams_that_its_parent_closed(closed: str, tmp_path: Path):
+    (tmp_path / "list.txt").write_text("# no address yet\n")
+    script = f'"$0" -c "$1" crawl list.txt --to store {closed}'
+    command = ["sh", "-c", script, sys.executable, _MAIN]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert ended.returncode == 1
+    assert "Traceback" not in ended.stderr
+    assert (tmp_path / "store" / "SHA256SUMS").exists()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_an_output_that_is_full_is_told_in_one_line():
+    command = [sys.executable, "-c", _MAIN, "--help"]
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+
+    assert ended.returncode == 1
+    assert ended.stderr == "headrace: [Errno 28] No space left on device\n"

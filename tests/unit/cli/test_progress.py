@@ -67,6 +67,19 @@ def test_ends_are_counted_and_shown(app: App, census: Census):
     assert census.got_bytes == 5
 
 
+def test_a_reader_that_went_away_makes_no_task_fail(app: App, census: Census):
+    class Closed(Shown):
+        def ended(self, end: MediaEnd) -> None:
+            raise BrokenPipeError
+
+    watch = Watch(census)
+    watch.begin(app.store, Closed())
+
+    watch(got_end(1))
+
+    assert census.counts()[Standing.DONE] == 1
+
+
 def test_media_on_a_page_that_were_there_before_are_known(app: App, census: Census):
     write_end(app.store, got_end(1))
     write_end(app.store, dead_end(2))
@@ -112,16 +125,19 @@ def test_rates_are_those_of_the_last_ten_seconds(census: Census):
 
 
 def test_bytes_under_way_count_for_the_rate(census: Census):
+    run = Run(an_image_task(), token="t", renew_until=0.0, granted=print)
+
+    class Busy(Heartbeat):
+        def running(self) -> list[Run]:
+            return [run]
+
     clock = FakeClock()
-    heartbeat = Heartbeat(MemoryLedger(clock), clock, lease_s=30.0)
+    heartbeat = Busy(MemoryLedger(clock), clock, lease_s=30.0)
     gauge = Gauge(census, heartbeat, TokenBudget.memory(clock), ["feed"], clock)
-    run = Run(an_image_task(), token="t", renew_until=0.0)
-    heartbeat.watch(run)
     gauge.read()
     run.bytes_read = 500
     clock.advance(1.0)
     meters = gauge.read()
-    heartbeat.close()
 
     assert meters.bytes_per_s == pytest.approx(500)
     assert list(meters.running) == [run]

@@ -8,6 +8,7 @@ import pytest
 from core.app import App
 from core.cli.census import Census, Standing
 from core.cli.report import JsonLine, MediaReport, Report, Totals
+from core.errors import StorageDown
 from core.model.end import EndState, Failure
 from core.model.post import MediaKind
 from core.model.walk import WalkState
@@ -120,14 +121,21 @@ def test_a_feed_stands_as_its_newest_walk(app: App, census: Census):
     assert broken.address == ADDRESS
 
 
+def test_a_feed_is_told_without_the_password_in_its_address(app: App, census: Census):
+    opened = RECORD.model_copy(update={"address": "https://ada:pw@pictures.example/f?token=t"})
+
+    [told] = Report(app.store, app.settings, census).feeds([opened])
+
+    assert told.address == "https://pictures.example/f?token=***"
+
+
 def test_the_json_is_one_line_whose_counts_add_up():
     stream, totals = io.StringIO(), Totals()
-    line = JsonLine(stream)
-    for number, standing in enumerate(Standing):
-        media = MediaReport(f"https://pictures.example/{number}\n", MediaKind.IMAGE, standing)
-        totals.add(media)
-        line.add(media)
-    line.end(totals)
+    with JsonLine(stream, totals) as line:
+        for number, standing in enumerate(Standing):
+            media = MediaReport(f"https://pictures.example/{number}\n", MediaKind.IMAGE, standing)
+            totals.add(media)
+            line.add(media)
     result = json.loads(stream.getvalue())
 
     assert stream.getvalue().count("\n") == 1
@@ -139,9 +147,24 @@ def test_the_json_is_one_line_whose_counts_add_up():
 
 def test_the_json_of_nothing_is_an_object_too():
     stream = io.StringIO()
-    JsonLine(stream).end(Totals())
+    with JsonLine(stream, Totals()):
+        pass
 
     assert json.loads(stream.getvalue())["media"] == []
+
+
+def test_the_json_can_be_read_also_when_the_store_failed_meanwhile():
+    stream = io.StringIO()
+
+    def told_until_it_failed() -> None:
+        with JsonLine(stream, Totals()) as line:
+            line.add(MediaReport("u", MediaKind.IMAGE, Standing.DONE))
+            raise StorageDown("the disk is gone")
+
+    with pytest.raises(StorageDown):
+        told_until_it_failed()
+
+    assert [entry["url"] for entry in json.loads(stream.getvalue())["media"]] == ["u"]
 
 
 def test_a_run_is_whole_only_if_nothing_is_missing():

@@ -47,6 +47,16 @@ def test_a_store_can_be_looked_at_while_a_run_has_it(tmp_path: Path):
     assert found.sources[0].done == 1
 
 
+def test_counts_that_a_kill_may_have_cut_are_told_as_such(tmp_path: Path):
+    settings = filled(tmp_path)
+    before = of_store(settings).notes
+    [sums] = (tmp_path / "sums").iterdir()
+    sums.write_bytes(sums.read_bytes().removesuffix(b"closed\n"))
+
+    assert before == []
+    assert "until `headrace sums`" in of_store(settings).notes[0]
+
+
 def test_a_broken_feed_is_told(tmp_path: Path):
     found = of_store(filled(tmp_path, WalkState.BROKEN))
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from core.errors import BudgetSpent, Released, Throttled
+from core.errors import BudgetSpent, Released, SourceBlocked
 from core.fetch.allowance import Allowance
 from core.ports import BucketKey, Denied, Granted, Reserved
 from tests.support.budget import OpenBudget
@@ -46,7 +46,7 @@ def test_a_reservation_is_waited_for_and_confirmed() -> None:
 
     assert clock.slept == [2.0, 0.5]
     assert budget.confirms == ["t", "t"]
-    assert (allowance.waits.first_s, allowance.waits.prompt) == (2.5, False)
+    assert (allowance.waits.all_s, allowance.waits.prompt) == (2.5, False)
 
 
 def test_a_voided_reservation_is_taken_anew_within_what_is_left_of_the_horizon() -> None:
@@ -82,10 +82,10 @@ def test_a_first_token_due_too_late_is_spent_and_nothing_is_waited_for() -> None
     assert allowance.waits.taken == 0
 
 
-def test_a_blocked_source_is_throttled() -> None:
+def test_a_blocked_source_is_told_apart_from_its_own_answer() -> None:
     allowance, _, _, _ = _allowance(Denied(30.0, blocked=True))
 
-    with pytest.raises(Throttled) as caught:
+    with pytest.raises(SourceBlocked) as caught:
         allowance.take("cdn.example")
 
     assert caught.value.delay_s == 30.0
@@ -99,7 +99,7 @@ def test_later_tokens_wait_for_as_long_as_the_run_has() -> None:
     allowance.take("cdn.example")
 
     assert budget.takes[1][1] == 500.0
-    assert (allowance.waits.first_s, allowance.waits.all_s) == (0.0, 90.0)
+    assert allowance.waits.all_s == 90.0
     assert allowance.waits.prompt
 
 
@@ -120,3 +120,19 @@ def test_a_source_of_many_hosts_takes_of_both_buckets_together() -> None:
 
     buckets = (BucketKey("cats", 10.0, 20), BucketKey("cats/cdn.example", 10.0, 20))
     assert budget.takes == [(buckets, 5.0)]
+
+
+@pytest.mark.parametrize(
+    ("answers", "prompt"), [((Granted(),), True), ((Reserved(2.5, "t"), Granted()), False)]
+)
+def test_whether_the_first_token_came_at_once_is_told_when_it_comes(
+    answers: tuple[Granted | Reserved, ...], prompt: bool
+) -> None:
+    allowance, _, _, _ = _allowance(*answers)
+    told: list[bool] = []
+    allowance.on_first_token = told.append
+
+    allowance.take("cdn.example")
+    allowance.take("cdn.example")
+
+    assert told == [prompt]

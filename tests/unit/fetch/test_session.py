@@ -5,7 +5,7 @@ import socket
 import threading
 
 import pytest
-import requests
+import urllib3
 
 from core.clock import SystemClock
 from core.errors import HeadraceError, Refused, ServerTrouble, SharedStateDown, Unreachable
@@ -141,7 +141,7 @@ def test_a_foreign_exception_keeps_its_cause(site: Site, web: Net) -> None:
     with pytest.raises(Unreachable) as caught:
         web.page(site.url("/"))
 
-    assert isinstance(caught.value.__cause__, requests.ConnectionError)
+    assert isinstance(caught.value.__cause__, urllib3.exceptions.ProtocolError)
 
 
 def test_no_secret_reaches_a_log_or_a_chain_of_errors(

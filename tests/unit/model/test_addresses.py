@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.model import addresses
 from core.model.addresses import strike, with_parameters, without_parameters
 
 
@@ -38,3 +39,8 @@ def test_a_secret_leaves_for_the_message_and_returns_for_the_request():
 @given(st.text(max_size=60), st.sampled_from(["token", "Token", "%74oken", "X-Amz-Signature"]))
 def test_striking_never_raises_and_never_keeps_a_token(text, name):
     assert "hush" not in strike(f"https://a.example/x?{text}&{name}=hush")
+
+
+@given(st.from_regex(addresses._PLAIN, fullmatch=True))
+def test_an_address_that_looks_plain_has_nothing_to_strike_out(address):
+    assert addresses._struck(address, ()) == address

@@ -73,3 +73,23 @@ def test_an_id_that_could_lead_out_of_the_store_is_no_id(media):
 
     with pytest.raises(Malformed, match=r"payload\.image\.media"):
         parse_task(record)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("serial", 10**30),
+        ("serial", -1),
+        ("generation", 2**64),
+        ("not_before", float("nan")),
+        ("not_before", float("inf")),
+        ("waited_s", 1e300),
+        ("id", "../x"),
+        ("id", "x" * 200),
+    ],
+)
+def test_a_number_or_id_that_nothing_could_hold_is_refused(field, value):
+    record = an_image_task().to_message() | {field: value}
+
+    with pytest.raises(Malformed, match=field):
+        parse_task(record)

@@ -10,7 +10,7 @@ import pytest
 from dramatiq.errors import ConnectionClosed
 
 from core.errors import BrokerDown
-from core.model.task import FORMAT, Task
+from core.model.task import FORMAT, State, Task
 from core.queue.consumer import HOLD_S, LaneConsumer, Parts
 from core.queue.delivery import Delivery
 from core.queue.lane_channel import Arrived
@@ -57,7 +57,7 @@ class FakeChannel:
         arrived, self.waiting = self.waiting, []
         for name, body in arrived:
             self.tag += 1
-            self.on_arrival(Arrived(name, self.tag, body, redelivered=False))
+            self.on_arrival(Arrived(name, self.tag, body))
         if not arrived:
             self.clock.advance(seconds)
 
@@ -262,6 +262,8 @@ def test_fact_7_an_eta_in_a_body_is_none_of_its_business() -> None:
         ),
         (to_message(an_image_task(source="a")).copy(args=({"id": 1},)).encode(), "bad_task_record"),
         (encode(an_image_task(source="b")), "wrong_lane"),
+        (encode(an_image_task(source="a", state=State.DEAD)), "not_open"),
+        (encode(an_image_task(source="a", state=State.LEASED)), "not_open"),
     ],
 )
 def test_a_body_that_cannot_run_goes_raw_to_the_dead_queue(body: bytes, reason: str) -> None:
@@ -310,7 +312,7 @@ def test_a_closed_sources_lanes_are_cancelled_before_its_messages_go_back() -> N
     bench = Bench(a=1)
     bench.put("1", "2")
     bench.take()
-    bench.consumer.close_source("a")
+    bench.turns.close("a")
     next(bench.consumer)
     next(bench.consumer)
 
@@ -320,10 +322,10 @@ def test_a_closed_sources_lanes_are_cancelled_before_its_messages_go_back() -> N
 
 def test_an_opened_sources_lanes_are_consumed_again() -> None:
     bench = Bench(a=1)
-    bench.consumer.close_source("a")
+    bench.turns.close("a")
     next(bench.consumer)
     closed = set(bench.channel.lanes)
-    bench.consumer.open_source("a")
+    bench.turns.open("a")
     next(bench.consumer)
 
     assert (closed, bench.channel.lanes) == (set(), {"a.discover", "a.image"})

@@ -42,6 +42,14 @@ def test_a_requeued_task_is_on_its_lane_with_its_next_generation(publisher, vhos
     assert listed(vhost_url) == []
 
 
+def test_a_report_keeps_what_people_see_and_no_body(publisher, vhost_url):
+    publisher.bury(letter(picture(1)))
+    (one,) = again(vhost_url, publisher).published
+
+    assert (one.body, one.task) == (b"", None)
+    assert (one.kind, one.reason) == ("image", GONE.reason)
+
+
 def test_only_what_is_selected_is_requeued_and_the_rest_keeps_its_order(publisher, vhost_url):
     for number in range(6):
         publisher.bury(letter(picture(number), SLOW if number % 2 else GONE))

@@ -21,8 +21,18 @@ def test_another_name_is_no_lane(name):
 def test_the_longest_delay_never_overshoots_and_none_longer_fits(remaining_s):
     chosen = lanes.longest_delay(remaining_s)
 
-    assert chosen <= remaining_s
+    assert chosen <= remaining_s + lanes.LATE_S
     assert not [s for s in lanes.DELAYS_S if chosen < s <= remaining_s]
+
+
+@pytest.mark.parametrize(("wait_s", "rounds"), [(5, 1), (30, 2), (120, 2), (86_400, 4)])
+def test_a_wait_takes_few_rounds_although_each_takes_some_milliseconds(wait_s, rounds):
+    left_s, taken = float(wait_s), 0
+    while left_s > lanes.LATE_S:
+        left_s -= lanes.longest_delay(left_s) + 0.005
+        taken += 1
+
+    assert taken == rounds
 
 
 @pytest.mark.parametrize("remaining_s", [0.0, 0.2, -5.0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
+import signal
 import threading
 
 import pytest
@@ -13,7 +14,7 @@ from core.model.end import Failure
 from core.model.task import State, Task
 from core.queue.delivery import Delivery
 from core.queue.outcome import Settled, ToHead
-from core.queue.retry import Retry, Shutdown, worker_name
+from core.queue.retry import Retry, Shutdown, hear_once, worker_name
 from core.steps.decide import RetryPolicy
 from tests.support.clock import FakeClock
 from tests.support.queue import FakeLedger, FakePublisher, a_delivery
@@ -96,6 +97,15 @@ def test_the_ledger_learns_of_a_copy_under_the_lease_it_came_from() -> None:
     desk.after(errors.Timeout("too slow"))
 
     assert desk.ledger.calls == ["published 4 t1"]
+
+
+def test_the_ledger_reckons_the_delay_from_before_the_confirm() -> None:
+    desk, told = Desk(), []
+    desk.publisher.publish = lambda _window: desk.clock.advance(0.5)
+    desk.ledger.published = lambda _copy, *, delay_s, token: told.append(delay_s)
+    desk.after(errors.TooEarly("not yet", delay_s=5.0))
+
+    assert told == [4.5]
 
 
 def test_an_error_before_the_lease_counts_on_the_deliverys_own_record() -> None:
@@ -252,3 +262,45 @@ def test_a_shutdown_sets_stop() -> None:
     Shutdown(stop).before_worker_shutdown(None, None)
 
     assert stop.is_set()
+
+
+def lines(caplog: pytest.LogCaptureFixture, level: int) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.levelno >= level]
+
+
+def test_what_is_tried_again_is_one_line_with_its_reason_and_address(caplog) -> None:
+    caplog.set_level(logging.DEBUG, "core.queue.retry")
+    Desk().after(errors.ServerTrouble("status 502"))
+
+    (line,) = lines(caplog, logging.INFO)
+    assert line.startswith("image again in ")
+    assert "server_trouble: status 502 (https://pictures.example/1.jpg)" in line
+
+
+def test_what_is_dead_is_one_line(caplog) -> None:
+    caplog.set_level(logging.DEBUG, "core.queue.retry")
+    Desk().after(errors.Gone("status 404"))
+
+    assert lines(caplog, logging.INFO) == [
+        "image dead: gone: status 404 (https://pictures.example/1.jpg)"
+    ]
+
+
+def test_waiting_is_no_news(caplog) -> None:
+    caplog.set_level(logging.DEBUG, "core.queue.retry")
+    Desk().after(errors.LeaseHeld("another", delay_s=3.0))
+
+    assert lines(caplog, logging.INFO) == []
+
+
+def test_a_group_that_is_signalled_twice_ends_in_good_order_all_the_same() -> None:
+    heard: list[int] = []
+    before = signal.signal(signal.SIGUSR1, lambda number, _frame: heard.append(number))
+    try:
+        hear_once(signal.SIGUSR1)
+        signal.raise_signal(signal.SIGUSR1)
+        signal.raise_signal(signal.SIGUSR1)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+    assert heard == [signal.SIGUSR1]

@@ -229,6 +229,18 @@ def test_a_grant_at_once_opens_the_source_before_the_end() -> None:
     assert len(hand.take(3)) == 2
 
 
+def test_a_grant_that_had_to_wait_lets_the_next_one_try_while_it_runs() -> None:
+    hand = Hand({"a": 3})
+    hand.add(count=4)
+    (first,) = hand.take()
+    hand.end(first, ToHead())
+    (probe,) = hand.take()
+    probe.prompt = False
+    hand.turns.granted(probe)
+
+    assert len(hand.take(3)) == 1
+
+
 def test_another_deliverys_end_does_not_open_the_source() -> None:
     hand = Hand({"a": 3})
     hand.add(count=5)

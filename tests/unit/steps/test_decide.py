@@ -155,3 +155,9 @@ def test_over_any_history_only_the_sources_own_failures_count(faults):
         task = decision.task if isinstance(decision, Again) else task
 
         assert task.attempts == counted
+
+
+def test_what_is_left_of_a_wait_is_not_counted_a_second_time():
+    early = decided(errors.TooEarly("early", delay_s=1e9))
+
+    assert early.task.waited_s == 0.0

@@ -22,7 +22,8 @@ class Beating:
         self.task = an_image_task()
         lease = self.ledger.begin(self.task, lease_s=LEASE_S)
         assert isinstance(lease, Lease)
-        self.run = Run(lease.task, lease.token, self.clock.monotonic() + deadline_s)
+        ends = self.clock.monotonic() + deadline_s
+        self.run = Run(lease.task, lease.token, ends, lambda _prompt: None)
         self.heartbeat = Heartbeat(self.ledger, self.clock, lease_s=LEASE_S)
         self.heartbeat._runs[self.run.token] = self.run
 
@@ -102,3 +103,15 @@ def test_the_thread_ends_when_it_is_closed():
     beating.heartbeat.close()
 
     assert not beating.heartbeat._thread.is_alive()
+
+
+def test_a_renewal_that_comes_late_takes_no_lease_anew():
+    beating = Beating()
+    runs = beating.heartbeat.running()
+    beating.heartbeat.forget(beating.run)
+    beating.ledger.finish(beating.task)
+
+    for run in runs:  # what a beat had in hand
+        beating.heartbeat._renew(run)
+
+    assert isinstance(beating.asked_by_another(), Lease)

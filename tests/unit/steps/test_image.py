@@ -21,7 +21,7 @@ from tests.support.clock import FakeClock
 from tests.support.fetching import LOOPBACK
 from tests.support.site import Site, cut, whole
 from tests.support.store import open_store
-from tests.support.tasks import an_image_payload, an_image_task
+from tests.support.tasks import a_run, an_image_payload, an_image_task
 
 
 class Getting:
@@ -42,7 +42,7 @@ class Getting:
     def run(self, path="/x.jpg", *, token="t1", run=Run, **fields) -> MediaEnd:
         payload = an_image_payload(self.site.url(path), **fields)
         task = an_image_task(payload=payload, attempts=1)
-        (end,) = self.step(run(task, token, 1e12))
+        (end,) = self.step(a_run(task, token, run))
         return end
 
     def object_of(self, end: MediaEnd) -> bytes:

@@ -43,6 +43,7 @@ class Shop:
     budget: OpenBudget = field(default_factory=OpenBudget)
     runs: list[Run] = field(default_factory=list)
     ends: list[object] = field(default_factory=list)
+    prompts: list[bool] = field(default_factory=list)
 
     def __post_init__(self):
         self.store = open_store(self.root)
@@ -55,7 +56,7 @@ class Shop:
         yield Publish((Copy(FOLLOWING),))
         yield ending(run.task)
 
-    def perform(self, task: Task) -> bool:
+    def perform(self, task: Task) -> None:
         def step(run: Run) -> Iterator[Action]:
             self.runs.append(run)
             yield from self.body(run)
@@ -72,7 +73,7 @@ class Shop:
             deadline_s=600.0,
             on_end=self.ends.append,
         )
-        return performer.perform(task)
+        performer.perform(task, self.prompts.append)
 
 
 @pytest.fixture
@@ -184,7 +185,7 @@ def test_an_error_nobody_foresaw_counts_as_an_attempt_and_names_itself(shop):
         yield
 
     shop.body = body
-    with pytest.raises(errors.Unexpected, match="ZeroDivisionError: of all things"):
+    with pytest.raises(errors.Unexpected, match="ZeroDivisionError, a fault of Headrace"):
         shop.perform(an_image_task())
 
 
@@ -261,3 +262,44 @@ def test_whatever_dies_between_two_parts_a_repetition_converges(shop, dies_at):
     assert shop.store.media.newest(task.payload.media).file.sha256 == sha256(b"wheel")
     assert Copy(FOLLOWING) in shop.publisher.copies
     assert shop.ledger.open_work("feed").leased == 0
+
+
+def lose_the_lease(shop, task):
+    """The worker was suspended; another took the task over."""
+    shop.clock.advance(LEASE_S + 1)
+    copy = task.model_copy(update={"serial": 1})
+    shop.ledger.published(copy, delay_s=0.0, token=None)
+    shop.ledger.begin(copy, lease_s=LEASE_S)
+
+
+@pytest.mark.parametrize("failure", [errors.Gone("404"), errors.ServerTrouble("502")])
+def test_a_failure_of_a_run_that_lost_its_lease_is_not_told_since_the_holders_end_counts(
+    shop, failure
+):
+    task = an_image_task()
+
+    def body(run):
+        lose_the_lease(shop, task)
+        raise failure
+        yield
+
+    shop.body = body
+    with pytest.raises(errors.LeaseLost):
+        shop.perform(task)
+
+
+def test_a_task_of_another_store_is_left_alone(shop):
+    task = an_image_task(store="another")
+
+    with pytest.raises(errors.StorageDown, match="belongs to store another") as caught:
+        shop.perform(task)
+
+    assert caught.value.reason == "another_store"
+    assert shop.runs == []
+
+
+def test_what_a_task_publishes_is_of_its_store_and_no_older_than_itself(shop):
+    shop.perform(an_image_task(store=shop.store.id, serial=7))
+
+    (copy,) = shop.publisher.copies
+    assert (copy.task.store, copy.task.serial) == (shop.store.id, 7)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import shutil
 
 import pytest
 
@@ -47,6 +48,14 @@ def test_linking_twice_is_linking_once(store):
 
     assert store.library.link(end) == store.library.link(end)
     assert len(list((store.root / "library").rglob("*.jpg"))) == 1
+
+
+def test_a_library_that_is_removed_meanwhile_begins_anew(store):
+    store.library.link(stored(store))
+    shutil.rmtree(store.root / "library" / "mill")
+    path = store.library.link(stored(store, b"two"))
+
+    assert path.read_bytes() == b"two"
 
 
 def test_two_media_with_one_name_both_get_one(store):

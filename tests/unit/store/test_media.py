@@ -58,6 +58,16 @@ def test_without_a_got_the_newest_end_counts(media):
     assert media.newest(MEDIA).generation == 2
 
 
+def test_what_is_to_be_got_is_the_generation_that_has_no_end(media):
+    assert media.open_generation(MEDIA) == 1
+    media.end(dead())
+    assert media.open_generation(MEDIA) is None
+    media.reopen(MEDIA, 1)
+    assert media.open_generation(MEDIA) == 2
+    media.end(got(generation=2))
+    assert media.open_generation(MEDIA) is None
+
+
 def test_reopening_begins_the_next_generation(media):
     media.end(dead())
 
@@ -105,7 +115,7 @@ def test_strange_files_beside_the_records_do_no_harm(media, tmp_path):
     media.end(got())
     (tmp_path / "s" / "media" / ".DS_Store").write_bytes(b"")
     (tmp_path / "s" / "media" / "ab" / "Thumbs.db").write_bytes(b"")
-    (tmp_path / "s" / "media" / "ab" / MEDIA / "1.json~").write_bytes(b"")
+    (tmp_path / "s" / "media" / "ab" / f"{MEDIA}.1.json~").write_bytes(b"")
 
     assert [end.media for end in media.all()] == [MEDIA]
     assert media.generation(MEDIA) == 1
@@ -113,7 +123,7 @@ def test_strange_files_beside_the_records_do_no_harm(media, tmp_path):
 
 def test_a_damaged_end_is_told_by_name(media, tmp_path):
     media.end(got())
-    path = tmp_path / "s" / "media" / "ab" / MEDIA / "1.json"
+    path = tmp_path / "s" / "media" / "ab" / f"{MEDIA}.1.json"
     path.write_bytes(path.read_bytes()[:20])
     with pytest.raises(StorageDown, match=r"1\.json is damaged"):
         media.ended(MEDIA, 1)
@@ -121,7 +131,7 @@ def test_a_damaged_end_is_told_by_name(media, tmp_path):
 
 def test_a_record_is_json_for_people(media, tmp_path):
     media.end(got())
-    record = json.loads((tmp_path / "s" / "media" / "ab" / MEDIA / "1.json").read_text())
+    record = json.loads((tmp_path / "s" / "media" / "ab" / f"{MEDIA}.1.json").read_text())
 
     assert record["format"] == 1
     assert record["state"] == "got"

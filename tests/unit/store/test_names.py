@@ -44,15 +44,23 @@ def test_a_name_tells_date_title_and_id():
     assert name(got()) == f"2024-05-06_The wheel_{MEDIA[:8]}.jpg"
 
 
-def test_a_name_without_date_and_title_still_tells_the_id():
-    end = got(created_at=None, title=None)
+def test_a_name_without_date_and_title_is_what_the_address_calls_it():
+    end = got(created_at=None, title=None, url="http://mill.example/a%20wheel.tar.JPG?w=1")
 
-    assert name(end) == f"undated_media_{MEDIA[:8]}.jpg"
+    assert name(end) == f"a wheel.tar_{MEDIA[:8]}.jpg"
+
+
+@pytest.mark.parametrize("url", ["http://mill.example/", "http://mill.example", "", "http://x/%2F"])
+def test_an_address_that_calls_it_nothing_still_tells_the_id(url):
+    end = got(created_at=None, title=None, url=url)
+
+    assert name(end).endswith(f"_{MEDIA[:8]}.jpg")
+    assert "/" not in name(end)
 
 
 @pytest.mark.parametrize("date", ["yesterday", "2024-13-45", "9999999999", ""])
 def test_a_bad_date_is_no_date(date):
-    assert name(got(created_at=date)).startswith("undated_")
+    assert name(got(created_at=date)) == f"The wheel_{MEDIA[:8]}.jpg"
 
 
 def test_a_long_title_is_cut_on_a_character_and_keeps_id_and_extension():

@@ -17,7 +17,7 @@ def test_an_object_lies_under_its_digest():
 
 
 def test_an_end_lies_under_its_media_and_generation():
-    assert PATHS.end("abc", 3) == Path("/store/media/ab/abc/3.json")
+    assert PATHS.end("abc", 3) == Path("/store/media/ab/abc.3.json")
 
 
 @pytest.mark.parametrize(

@@ -198,6 +198,15 @@ def test_closing_after_the_commit_is_quiet(staging, folder):
     assert list(folder.iterdir()) == []
 
 
+def test_a_commit_without_predecessors_clears_its_own_files(staging, folder):
+    partial = staging.take(MEDIA, "t1")
+    partial.path.write_bytes(b"bytes")
+    partial.keep(validators())
+    partial.remove()
+
+    assert list(folder.iterdir()) == []
+
+
 def test_closing_never_raises(staging, monkeypatch, caplog):
     partial = filled(staging)
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import subprocess
 import sys
@@ -25,7 +26,37 @@ def test_opening_lays_out_the_store(root):
     files = {"lock", "store.json"}
     folders = {"feeds", "library", "media", "objects", "posts", "staging", "sums", "walks"}
     assert {path.name for path in root.iterdir()} == files | folders
-    assert (root / "store.json").read_text() == '{\n "format": 1\n}\n'
+    assert json.loads((root / "store.json").read_text())["format"] == 1
+
+
+def test_a_store_keeps_its_id_wherever_it_is_moved(root, tmp_path):
+    first = open_store(root)
+    ident = first.id
+    first.close()
+    moved = root.rename(tmp_path / "elsewhere")
+
+    again = open_store(moved)
+
+    assert again.id == ident
+    again.close()
+
+
+def test_two_stores_have_two_ids(root, tmp_path):
+    one, other = open_store(root), open_store(tmp_path / "other")
+
+    assert one.id != other.id
+    one.close()
+    other.close()
+
+
+def test_a_folder_with_anything_in_it_is_not_made_a_store(root):
+    root.mkdir()
+    (root / "thesis.odt").write_text("years of work")
+
+    with pytest.raises(StorageDown, match=r"holds thesis\.odt: choose an empty folder"):
+        open_store(root)
+
+    assert [path.name for path in root.iterdir()] == ["thesis.odt"]
 
 
 def test_workers_share_a_store(root):
