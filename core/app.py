@@ -54,6 +54,7 @@ class App:
     on_end: Observer = ignore
     hang_up: Callable[[], None] = lambda: None  # ends the connections that the parts share
     stop: threading.Event = field(default_factory=threading.Event)
+    _terms: dict[str, SourceTerms] = field(default_factory=dict)
 
     @cached_property
     def store(self) -> Store:
@@ -108,7 +109,9 @@ class App:
 
     def terms(self, source: str) -> SourceTerms:
         """On which terms a source is fetched. Raises `Misconfigured` for an unknown one."""
-        return source_terms(source, self.settings.source(source))
+        if source not in self._terms:  # 40 µs a task, when made anew each time
+            self._terms[source] = source_terms(source, self.settings.source(source))
+        return self._terms[source]
 
     def end_dead(self, task: Task, failure: Failure) -> None:
         """Make a dead task's end durable."""

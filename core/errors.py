@@ -11,7 +11,7 @@ HeadraceError
 │   ├── Throttled  SourceBlocked  BudgetSpent  LeaseHeld  TooEarly  Backpressure
 │   └── Released  LeaseLost  Crashed
 └── Trouble      something of ours is down: no attempt, the delivery goes back
-    └── StorageDown  BrokerDown  SharedStateDown  Misconfigured
+    └── StorageDown  BrokerDown  SharedStateDown  OutOfResources  Misconfigured
 """
 
 from __future__ import annotations
@@ -242,6 +242,12 @@ class SharedStateDown(Trouble):
     """Redis did not answer: no budget, so no request goes out."""
 
     reason = "shared_state_down"
+
+
+class OutOfResources(Trouble):
+    """This machine has no file descriptor, buffer or memory left."""
+
+    reason = "out_of_resources"
 
 
 class Misconfigured(Trouble):

@@ -46,7 +46,10 @@ def _secret(value: object) -> object:
 
 
 Secret = Annotated[SecretStr, BeforeValidator(_secret)]
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Positive = Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)]
+Slots = Annotated[int, Field(ge=1, le=256)]
+HeaderName = Annotated[str, Field(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$")]
+HeaderValue = Annotated[str, Field(pattern=r"^[\t\x20-\x7e\xa0-\xff]*$")]
 Count = Annotated[int, Field(ge=1)]
 
 
@@ -60,18 +63,14 @@ class SourceSettings(_Frozen):
     adapter: AdapterName = "feed"
     rate: Positive = 10.0  # requests a second, however many workers run
     burst: Count = 20  # requests at once after a pause
-    concurrency: Count | None = (
-        None  # tasks at a time in one process; None: a quarter of its threads
-    )
-    headers: dict[str, str] = {}  # sent with every request of the source
-    secret_headers: dict[
-        str, Secret
-    ] = {}  # sent to `secret_hosts` only; never in a message, log or record
-    secret_query: dict[
-        str, Secret
-    ] = {}  # added to addresses on `secret_hosts`; struck out everywhere else
+    concurrency: Slots | None = None  # tasks at a time in a process; None: a quarter of its threads
+    headers: dict[HeaderName, HeaderValue] = {}  # sent with every request of the source
+    # Sent to `secret_hosts` only; never in a message, log or record.
+    secret_headers: dict[HeaderName, Secret] = {}
+    # Added to addresses on `secret_hosts`; struck out everywhere else.
+    secret_query: dict[str, Secret] = {}
     secret_hosts: tuple[str, ...] = ()  # exact host names
-    user_agent: str | None = None
+    user_agent: HeaderValue | None = None
     max_file_bytes: Count = 4 * 1024**3
     max_page_bytes: Count = 64 * 1024**2
 
@@ -85,7 +84,7 @@ class FeedSettings(_Frozen):
     """`[feeds.NAME]`: an address that is read again and again."""
 
     source: str
-    address: str
+    address: Annotated[str, Field(min_length=1)]
 
 
 class RetrySettings(_Frozen):
@@ -224,10 +223,10 @@ def load(explicit: Path | None = None) -> Settings:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise Misconfigured(f"{path}: {error.strerror}", reason="bad_settings") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Misconfigured(f"{path}: not valid TOML: {error}", reason="bad_settings") from error
 
 

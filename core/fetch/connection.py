@@ -18,7 +18,14 @@ import urllib3.connection
 from requests.utils import DEFAULT_CA_BUNDLE_PATH
 from urllib3.util.ssl_ import create_urllib3_context
 
-from core.errors import AddressRefused, Malformed, Timeout, Unreachable
+from core.errors import (
+    AddressRefused,
+    HeadraceError,
+    Malformed,
+    OutOfResources,
+    Timeout,
+    Unreachable,
+)
 from core.fetch.deadline import Watch, WatchedSocket, WatchedTLSSocket
 from core.fetch.guard import AddressGuard
 
@@ -28,6 +35,7 @@ if TYPE_CHECKING:
 _NO_DELAY = (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 _MAX_ADDRESSES = 4  # tried one after another, within the one connect deadline
 # No name server or no network: this machine is offline, and the source has nothing to do with it.
+_EXHAUSTED = frozenset([errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM])
 _OFFLINE = frozenset([socket.EAI_AGAIN, errno.ENETUNREACH, errno.ENETDOWN])
 
 SocketAddress = tuple[Any, ...]
@@ -128,18 +136,23 @@ def _look_up_in_time(host: str, port: int, timeout_s: float) -> list[tuple[int, 
     except queue.Empty:
         raise Timeout(f"{host}: no answer from the name server in {timeout_s:g} s") from None
     if isinstance(found, OSError):
-        raise _unreachable(host, found) from found
+        raise translated(host, found) from found
     return found
 
 
-def _not_connected(host: str, address: SocketAddress, error: OSError) -> Timeout | Unreachable:
+def _not_connected(host: str, address: SocketAddress, error: OSError) -> HeadraceError:
     where = f"{host} ({address[0]} port {address[1]})"
     if isinstance(error, TimeoutError):
         return Timeout(f"{where}: no connection in time")
-    return _unreachable(where, error)
+    return translated(where, error)
 
 
-def _unreachable(where: str, error: OSError) -> Unreachable:
+def translated(where: str, error: OSError) -> HeadraceError:
+    """What a failed connection means: the source's trouble, or ours."""
+    if error.errno in _EXHAUSTED:
+        return OutOfResources(
+            f"{where}: {error.strerror}: raise this process's limits, or lower the concurrency"
+        )
     reason = "offline" if error.errno in _OFFLINE else None
     return Unreachable(f"{where}: {error.strerror or error}", reason=reason)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from core.errors import Malformed
-from core.model.addresses import with_parameters
+from core.model.addresses import is_plain, with_parameters
 from core.model.request import Request
 from core.model.source import SourceTerms
 
@@ -25,6 +25,8 @@ class Credentials:
     def without_secrets(self, url: str) -> str:
         """`url` without user, password, fragment and without our own secrets, should a site have
         put them back into a redirect."""
+        if is_plain(url):
+            return url
         parts = urlsplit(url)
         pairs = [pair for pair in parts.query.split("&") if not self._is_secret(pair)]
         host = parts.netloc.rpartition("@")[2]

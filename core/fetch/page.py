@@ -97,9 +97,7 @@ def _pieces(machine: zlib._Decompress, data: bytes, what: str) -> Iterator[bytes
         try:
             piece = machine.decompress(data, _PIECE_BYTES)
         except zlib.error as error:
-            raise Truncated(
-                f"{what}: the compressed page is damaged", reason="damaged"
-            ) from error
+            raise Truncated(f"{what}: the compressed page is damaged", reason="damaged") from error
         yield piece
         data = machine.unconsumed_tail
         if not data and len(piece) < _PIECE_BYTES:

@@ -91,7 +91,9 @@ def validators_of(url: str, headers: Mapping[str, str], total: int | None) -> Va
 
 def _safe_date(headers: Mapping[str, str]) -> str | None:
     modified = headers.get("Last-Modified")
-    changed_at, answered_at = http_date(modified or ""), http_date(headers.get("Date", ""))
+    if modified is None:
+        return None
+    changed_at, answered_at = http_date(modified), http_date(headers.get("Date", ""))
     if changed_at is None or answered_at is None:
         return None
     return modified if answered_at - changed_at >= _DATE_MARGIN_S else None

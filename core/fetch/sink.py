@@ -87,7 +87,7 @@ class Sink:
         rest = memoryview(chunk)
         with self._storage():
             while rest:
-                count = os.write(self._file, rest)  # fewer than asked, when the disk is nearly full
+                count = self._append(rest)  # fewer than asked, when the disk is nearly full
                 self._digest.update(rest[:count])
                 self.held += count
                 rest = rest[count:]
@@ -103,6 +103,9 @@ class Sink:
     def _open(self) -> int:
         """A bare descriptor: a file object would look twice where it stands."""
         return os.open(self._partial.path, _APPEND, 0o666)
+
+    def _append(self, data: memoryview) -> int:
+        return os.write(self._file, data)
 
     def _close(self) -> None:
         descriptor, self._file = self._file, _CLOSED

@@ -46,7 +46,12 @@ _SIGNING_PREFIXES = ("x-amz-", "x-goog-", "x-oss-")
 def strike(url: str, secret_names: Collection[str] = ()) -> str:
     """`url` without user, password and fragment, and with the values of signing or secret
     parameters struck out. Never raises: what can't be split is cut at its first `?`."""
-    return url if _PLAIN.fullmatch(url) else _struck(url, secret_names)
+    return url if is_plain(url) else _struck(url, secret_names)
+
+
+def is_plain(url: str) -> bool:
+    """Whether an address has, by its looks, neither user nor query nor fragment."""
+    return _PLAIN.fullmatch(url) is not None
 
 
 def _struck(url: str, secret_names: Collection[str]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from core import errors
 from core.clock import Clock
@@ -20,12 +20,12 @@ from core.steps.actions import Action, Publish, published_by
 from core.steps.ends import Observer, finish_commit, write_end
 from core.steps.heartbeat import Heartbeat
 from core.steps.run import Run
+from core.steps.throttling import Throttling
 from core.store.store import Store
 
 logger = logging.getLogger(__name__)
 
 Step = Callable[[Run], Iterator[Action]]
-BLOCK_WITHOUT_A_WORD_S = 30.0  # a source that says «slower» but not until when
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,7 @@ class Performer:
     lease_s: float
     deadline_s: float  # of one run
     on_end: Observer
+    throttling: Throttling = field(default_factory=Throttling)
 
     def perform(self, task: Task, granted: Callable[[bool], None]) -> None:
         """Run `task`; `granted` hears whether its first token came at once. Raises a
@@ -71,6 +72,7 @@ class Performer:
         started = self.clock.monotonic()
         for action in self.steps[run.task.kind](run):
             self._do(action, run)
+        self.throttling.answered(run.task.source)
         logger.info(
             "%s done: %s (%.2f s, %.2f s of it waiting for tokens, %d bytes)",
             run.task.kind,
@@ -145,9 +147,8 @@ class Performer:
                 error = lost
         error.task, error.token = run.task, run.token
         if isinstance(error, errors.Throttled):
-            seconds = BLOCK_WITHOUT_A_WORD_S if error.delay_s is None else error.delay_s
-            error.delay_s = seconds
-            self._block(run.task.source, seconds)
+            error.delay_s = self.throttling.block_s(run.task.source, error.delay_s)
+            self._block(run.task.source, error.delay_s)
         return error
 
     def _block(self, source: str, seconds: float) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from core.clock import Clock
 from core.errors import Misconfigured
-from core.model.addresses import without_parameters
+from core.model.addresses import strike, without_parameters
 from core.model.end import EndState, MediaEnd
 from core.model.ids import feed_id
 from core.model.task import DiscoverPayload, ImagePayload, Task, discover_task, image_task
@@ -40,17 +41,28 @@ def find_feed(settings: Settings, named: str) -> Feed:
 
 def _feed(settings: Settings, source: str, address: str) -> Feed:
     terms = settings.source(source)
-    if "://" in address:
+    if _is_address(address):
         kept = without_parameters(address, tuple(terms.secret_query))
         return Feed(_record(source, terms.adapter, kept))
-    path = Path(address)
-    if not path.is_file():
-        raise Misconfigured(
-            f"{address!r} is neither an address (http://..., https://...), nor a file, nor a feed "
-            f"of the settings ({', '.join(settings.feeds) or 'none are set'})",
-            reason="unknown_feed",
-        )
-    return Feed(_record(source, terms.adapter, path.resolve().as_uri()), path)
+    try:
+        path = Path(address)
+        if path.is_file():
+            return Feed(_record(source, terms.adapter, path.resolve().as_uri()), path)
+    except (OSError, ValueError):  # a name that no file can have
+        pass
+    raise Misconfigured(
+        f"{strike(address)[:200]!r} is neither an address (http://..., https://...), nor a file, "
+        f"nor a feed of the settings ({', '.join(settings.feeds) or 'none are set'})",
+        reason="unknown_feed",
+    )
+
+
+def _is_address(named: str) -> bool:
+    try:
+        parts = urlsplit(named)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname)
+    except ValueError:
+        return False
 
 
 def _record(source: str, adapter: str, address: str) -> FeedRecord:

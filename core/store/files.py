@@ -56,9 +56,12 @@ class Disk:
 
     def read(self, path: Path) -> bytes | None:
         """The whole content; None when there is no such file."""
-        with self.told("read", path), suppress(FileNotFoundError):
-            with path.open("rb", buffering=0) as file:
-                return file.readall()
+        with (
+            self.told("read", path),
+            suppress(FileNotFoundError),
+            path.open("rb", buffering=0) as file,
+        ):
+            return file.readall()
         return None
 
     def open(self, path: Path) -> BinaryIO | None:
@@ -100,8 +103,8 @@ class Disk:
                     return False
                 raise
             except FileNotFoundError:
-                if folder == self.paths.root:
-                    raise
+                if self.paths.root in (folder, folder.parent):
+                    raise  # the store itself is gone: it is not made anew in the middle of a run
                 self.make_folder(folder.parent)
                 return self.make_folder(folder)
             return True

@@ -65,7 +65,7 @@ class Library:
         try:
             with self._disk.told("name a file in", folder):
                 name = self._named_in(parts, end, target)
-        except StorageDown as error:
+        except (StorageDown, UnicodeError) as error:  # a locale may not be able to say the name
             logger.warning("media %s has no name in the library: %s", end.media, error)
             return None
         return folder / name

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from datetime import datetime
+from functools import lru_cache
 from urllib.parse import unquote
 
 from core.model.end import MediaEnd
@@ -20,6 +21,7 @@ _FORMAT = "Cf"  # invisible; among them those that turn the direction: "exe.gpj"
 _JOINERS = frozenset({"\u200c", "\u200d"})  # of the same kind, but scripts and emoji need them
 
 
+@lru_cache(256)  # sources and authors come again and again
 def component(text: str | None, fallback: str, *, max_bytes: int = MAX_BYTES) -> str:
     """`text` as one harmless component, or `fallback` when nothing of it is left."""
     plain = "".join(_visible(char) for char in unicodedata.normalize("NFC", text or ""))

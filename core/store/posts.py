@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from core.clock import Clock
 from core.errors import StorageDown
-from core.model.addresses import strike
+from core.model.addresses import is_plain, strike
 from core.model.post import MediaRecord, Post
 from core.store import records
 from core.store.files import Disk
@@ -53,8 +53,8 @@ class PostVersion(_Frozen):
 
 
 class Mark(_Frozen):
-    """`posts/ab/ID.seen.FEED`: in which walk a feed last first showed a version. May be lost: the post
-    is then new once more, which costs a page's tasks and no file. Hence it is never synced."""
+    """`posts/ab/ID.seen.FEED`: in which walk a feed last first showed a version. May be lost: the
+    post is then new once more, which costs a page's tasks and no file. Hence it is never synced."""
 
     format: int = 1
     walk: str
@@ -244,8 +244,19 @@ def _digest(post: Post) -> str:
 
 def _struck(post: Post) -> Post:
     """The post as a record may hold it: no credentials or signatures in addresses."""
+    if all(map(is_plain, _addresses(post))):  # as most are: spares four copies a post
+        return post
     media = tuple(_struck_media(record) for record in post.media)
     return post.model_copy(update={"link": post.link and strike(post.link), "media": media})
+
+
+def _addresses(post: Post) -> Iterator[str]:
+    """Every address in a post that a record could tell too much with."""
+    for media in post.media:
+        yield from (rendition.url for rendition in media.renditions)
+        yield from filter(None, (media.referer, media.poster))
+    if post.link:
+        yield post.link
 
 
 def _struck_media(record: MediaRecord) -> MediaRecord:

@@ -182,29 +182,26 @@ def test_a_page_has_one_steps_time(site: Site) -> None:
 # --- disks ---
 
 
-class _FullDisk:
-    """A file that takes `room` bytes."""
+def _full_after(room: int) -> Callable[[Sink, memoryview], int]:
+    """What stands for writing on a disk that takes `room` bytes."""
+    append = Sink._append
 
-    def __init__(self, file: Any, room: int) -> None:
-        self._file, self._room = file, room
-
-    def write(self, data: memoryview) -> int:
-        if not self._room:
+    def _append(sink: Sink, data: memoryview) -> int:
+        nonlocal room
+        if not room:
             raise OSError(errno.ENOSPC, "No space left on device")
-        count = self._file.write(data[: self._room])
-        self._room -= count
+        count = append(sink, data[:room])
+        room -= count
         return count
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._file, name)
+    return _append
 
 
 def test_a_disk_that_fills_up_is_the_stores_trouble_and_what_is_held_is_exact(
     site: Site, partial: HeldPartial, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site.serve("/", BODY, etag='"1"')
-    opened = Sink._open
-    monkeypatch.setattr(Sink, "_open", lambda sink: _FullDisk(opened(sink), 7000))
+    monkeypatch.setattr(Sink, "_append", _full_after(7000))
     with net() as web:
         with pytest.raises(StorageDown, match="No space left"):
             web.download(site.url("/"), partial)

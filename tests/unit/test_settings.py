@@ -110,3 +110,26 @@ def test_an_unknown_source_says_what_to_add():
 def test_a_network_that_is_none_is_refused(tmp_path):
     with pytest.raises(Misconfigured, match="allow_networks"):
         settings_from(tmp_path, '[fetch]\nallow_networks = ["localhost"]\n')
+
+
+def test_a_byte_order_mark_is_passed_over(tmp_path):
+    path = tmp_path / "headrace.toml"
+    path.write_bytes(b"\xef\xbb\xbf[sources.press]\nrate = 3\n")
+
+    assert load(path).source("press").rate == 3.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[sources.press]\nconcurrency = 100000\n",
+        '[sources.press.headers]\n"X Y" = "1"\n',
+        '[sources.press]\nuser_agent = "a\\r\\nX: 1"\n',
+        "[fetch]\ntotal_s = 1e300\n",
+        '[feeds.daily]\nsource = "feed"\naddress = ""\n',
+        "deep = " + "[" * 5000 + "]" * 5000,
+    ],
+)
+def test_what_could_never_work_is_refused_when_it_is_read(tmp_path, text):
+    with pytest.raises(Misconfigured):
+        settings_from(tmp_path, text)

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import errno
 import logging
+import os
 import socket
 import threading
 
@@ -8,8 +10,15 @@ import pytest
 import urllib3
 
 from core.clock import SystemClock
-from core.errors import HeadraceError, Refused, ServerTrouble, SharedStateDown, Unreachable
-from core.fetch.connection import Door
+from core.errors import (
+    HeadraceError,
+    OutOfResources,
+    Refused,
+    ServerTrouble,
+    SharedStateDown,
+    Unreachable,
+)
+from core.fetch.connection import Door, translated
 from core.fetch.deadline import Watch
 from core.fetch.guard import AddressGuard
 from core.fetch.session import Session
@@ -169,3 +178,11 @@ def _chain(error: BaseException | None) -> list[BaseException]:
         links.append(error)
         error = error.__cause__ or error.__context__
     return links
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENOBUFS])
+def test_what_this_machine_runs_out_of_is_not_the_sources_fault(number: int) -> None:
+    fault = translated("cdn.example", OSError(number, os.strerror(number)))
+
+    assert isinstance(fault, OutOfResources)
+    assert "limits" in str(fault)

@@ -16,8 +16,9 @@ from core.steps.actions import Action, Publish
 from core.steps.decide import failure_of
 from core.steps.ends import dead_end, write_end
 from core.steps.heartbeat import Heartbeat
-from core.steps.perform import BLOCK_WITHOUT_A_WORD_S, Performer
+from core.steps.perform import Performer
 from core.steps.run import Run
+from core.steps.throttling import FIRST_BLOCK_S, WITHOUT_A_WORD_S
 from tests.support.budget import OpenBudget
 from tests.support.clock import FakeClock
 from tests.support.queue import FakePublisher
@@ -205,7 +206,9 @@ def test_an_end_is_not_written_without_the_lease(shop):
     assert shop.store.media.newest(task.payload.media) is None
 
 
-@pytest.mark.parametrize(("told", "blocked"), [(8.0, 8.0), (None, BLOCK_WITHOUT_A_WORD_S)])
+@pytest.mark.parametrize(
+    ("told", "blocked"), [(8.0, 8.0), (None, WITHOUT_A_WORD_S), (0.0, FIRST_BLOCK_S)]
+)
 def test_a_throttled_answer_blocks_the_whole_source(shop, told, blocked):
     def body(run):
         raise errors.Throttled("429", delay_s=told, http_status=429)

@@ -182,3 +182,12 @@ def test_a_file_in_the_place_of_a_folder_is_told(disk):
     (disk.paths.root / "media" / "ab").write_bytes(b"")
     with pytest.raises(StorageDown, match="File exists"):
         disk.make_folder(disk.paths.root / "media" / "ab")
+
+
+def test_a_store_that_is_gone_is_not_made_anew_in_the_middle_of_a_run(tmp_path):
+    gone = Disk(Paths(tmp_path / "gone"), "w")
+
+    with pytest.raises(StorageDown, match="is gone"):
+        gone.make_folder(gone.paths.root / "objects" / "sha256")
+
+    assert not gone.paths.root.exists()
