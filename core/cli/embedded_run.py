@@ -32,7 +32,7 @@ from core.steps.trigger import Feed
 EXIT_MISSING = 1
 _SPARE_THREADS = 2  # a source's slots are fewer than the threads
 _LOOK_S = 0.25  # between looks at the meters
-_POLL_MS = 200  # how late a worker's thread may notice the end
+_POLL_MS = 50  # how late a thread may notice the end: 200 made each run 0.3 s longer
 _ENDING_MS = 30_000  # for what is in hand after Ctrl-C
 
 

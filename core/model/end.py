@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict
 
+from core.model.moment import Moment
 from core.model.post import MediaKind
 
 
@@ -29,7 +30,7 @@ class Fetched(_Frozen):
     final_url: str
     redirects: tuple[str, ...] = ()
     status: int
-    at: float  # Unix seconds
+    at: Moment
     etag: str | None = None
     last_modified: str | None = None
     type_told: str | None = None  # the Content-Type header
@@ -62,8 +63,8 @@ class Failure(_Frozen):
     exception: str | None = None  # class name
     attempts: int = 0
     crashes: int = 0
-    first_failure: float | None = None  # Unix seconds
-    last_failure: float | None = None  # Unix seconds
+    first_failure: Moment | None = None
+    last_failure: Moment | None = None
     worker: str | None = None  # host:pid
 
 
@@ -84,7 +85,7 @@ class MediaEnd(_Frozen):
     author: str | None = None
     created_at: str | None = None
     attempts: int = 0
-    ended_at: float  # Unix seconds
+    ended_at: Moment
     fetched: Fetched | None = None
     file: MediaFile | None = None
     failure: Failure | None = None

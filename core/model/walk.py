@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict
 
+from core.model.moment import Moment
 from core.model.post import Skipped
 from core.model.task import ImagePayload
 
@@ -31,7 +32,7 @@ class Walk(_Frozen):
     format: int = 1
     walk: str
     feed: str
-    opened_at: float  # Unix seconds
+    opened_at: Moment
 
 
 class WalkPage(_Frozen):
@@ -51,7 +52,7 @@ class WalkPage(_Frozen):
     media: tuple[ImagePayload, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     notes: tuple[str, ...] = ()
-    read_at: float  # Unix seconds
+    read_at: Moment
 
 
 class WalkState(StrEnum):
@@ -71,4 +72,4 @@ class WalkEnd(_Frozen):
     reason: str  # "last_page", "nothing_new", "cursor_repeats", or the dead page's reason
     message: str = ""  # for people
     pages: int
-    closed_at: float  # Unix seconds
+    closed_at: Moment

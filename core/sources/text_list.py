@@ -1,4 +1,4 @@
-"""A plain list of addresses, one a line, read a thousand lines at a time: memory stays flat however
+"""A plain list of addresses, one a line, read 250 lines at a time: memory stays flat however
 long the list or a line is. The cursor is where to go on, "OFFSET:LINE", in the kept body."""
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from core.sources.body import head, malformed, refuse_unreadable
 from core.sources.media_types import MediaType, by_extension
 from core.sources.resolve import Unusable, resolve
 
-LINES_A_PAGE = 1000
+LINES_A_PAGE = 250  # the first media wait until a page is durable: 0.1 s, where 1,000 took 0.4
 MAX_LINE_BYTES = 64 * 1024
 
 _CURSOR = re.compile(r"(\d{1,18}):(\d{1,18})", re.ASCII)

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from core.clock import Clock
 from core.model.end import EndState, MediaEnd
+from core.model.moment import Moment
 from core.store import records
 from core.store.files import Disk
 from core.store.paths import is_plain, number
@@ -23,7 +24,7 @@ class Reopened(BaseModel):
     format: int = 1
     media: str
     generation: int
-    reopened_at: float  # Unix seconds
+    reopened_at: Moment
     writer: str
 
 

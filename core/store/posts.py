@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict
 from core.clock import Clock
 from core.errors import StorageDown
 from core.model.addresses import is_plain, strike
+from core.model.moment import Moment
 from core.model.post import MediaRecord, Post
 from core.store import records
 from core.store.files import Disk
@@ -45,7 +46,7 @@ class PostVersion(_Frozen):
     source: str
     feed: str
     first_seen_in: str  # walk id
-    first_seen_at: float  # Unix seconds
+    first_seen_at: Moment
     seen: Seen
     digest: str  # of the content
     media: tuple[str, ...]  # media ids, in the post's order
