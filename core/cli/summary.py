@@ -12,6 +12,7 @@ from core.cli.wording import cause, count, duration, printable, size
 from core.model.walk import WalkState
 
 Say = Callable[[str], None]
+_UNFINISHED_NAMED = 20  # of what an interrupted run left; what failed is named in full
 
 
 @dataclass(slots=True)
@@ -22,6 +23,7 @@ class Summary:
     totals: Totals = field(default_factory=Totals)
     _remedies: Counter[str] = field(default_factory=Counter)
     _broken: bool = False
+    _unfinished: int = 0
 
     @property
     def whole(self) -> bool:
@@ -40,11 +42,17 @@ class Summary:
         self.totals.add(report)
         if report.standing in (Standing.DONE, Standing.KNOWN):
             return
-        self.say(printable(_missing_line(report)))
         self._remedies[_remedy(report)] += 1
+        if report.failure is None:
+            self._unfinished += 1
+            if self._unfinished > _UNFINISHED_NAMED:
+                return
+        self.say(printable(_missing_line(report)))
 
     def end(self, elapsed_s: float, *, interrupted: bool) -> None:
         """The counts, and what a person can do."""
+        if (more := self._unfinished - _UNFINISHED_NAMED) > 0:
+            self.say(f"... and {more:,} more that were not finished")
         self.say(_counts_line(self.totals, elapsed_s))
         for remedy, media in sorted(self._remedies.items()):
             self.say(remedy.format(media=count(media, "media", "media")))

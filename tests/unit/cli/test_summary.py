@@ -85,3 +85,11 @@ def test_an_address_from_a_feed_cannot_drive_the_terminal():
     _, said = told(MediaReport("https://x/\x1b[2J\n", MediaKind.IMAGE, Standing.INCOMPLETE))
 
     assert all("\x1b" not in line and "\n" not in line for line in said)
+
+
+def test_what_an_interrupted_run_left_is_counted_and_not_listed_for_ever():
+    left = MediaReport(URL, MediaKind.IMAGE, Standing.INCOMPLETE)
+    _, said = told(*[left] * 1_000, interrupted=True)
+
+    assert len(said) < 30
+    assert "... and 980 more that were not finished" in said
