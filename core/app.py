@@ -18,7 +18,7 @@ from core.fetch.fetcher import Fetcher
 from core.model.end import Failure
 from core.model.source import SourceTerms
 from core.model.states import Event, move
-from core.model.task import DiscoverPayload, ImagePayload, Kind, State, Task, parse_task
+from core.model.task import DiscoverPayload, ImagePayload, Kind, State, Task
 from core.model.walk import FeedRecord
 from core.ports import Budget, Depths, Ledger, Publisher
 from core.queue.broker import HeadraceBroker
@@ -102,14 +102,15 @@ class App:
         """Open the store before the worker's threads start. Raises `StorageDown`."""
         _ = self.performer
 
-    def perform(self, record: dict[str, object]) -> None:
-        """The body of every actor: perform the task that a message carries."""
+    def perform(self, _record: dict[str, object]) -> None:
+        """The body of every actor: perform the task that its message carries. The consumer has read
+        the record already, or the message would not have come so far."""
         delivery = current()
-        self.performer.perform(parse_task(record), delivery.granted)
+        self.performer.perform(delivery.task, delivery.granted)
 
     def terms(self, source: str) -> SourceTerms:
         """On which terms a source is fetched. Raises `Misconfigured` for an unknown one."""
-        if source not in self._terms:  # 40 µs a task, when made anew each time
+        if source not in self._terms:  # making them anew costs 7 µs a task
             self._terms[source] = source_terms(source, self.settings.source(source))
         return self._terms[source]
 

@@ -34,7 +34,7 @@ def embedded_app(settings: Settings, *, on_end: Observer = ignore) -> App:
 
 def rabbitmq_app(settings: Settings, *, on_end: Observer = ignore) -> App:
     """One of any number of processes around RabbitMQ and Redis; the store is shared."""
-    # Here: an embedded run would pay 80 ms of its start for the two libraries.
+    # Here: an embedded run would pay 70 ms of its start for the two libraries.
     from core.ledger.redis import RedisLedger  # noqa: PLC0415
     from core.queue.publisher import RabbitPublisher  # noqa: PLC0415
 

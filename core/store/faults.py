@@ -31,8 +31,8 @@ def storage_down(what: str, path: Path, error: OSError) -> StorageDown:
 
 
 class Told:
-    """One operation of a disk. A class and no generator: that is 1 µs less, a dozen times a
-    commit."""
+    """One operation of a disk. A class and no generator: 0.3 µs and not 1, over a dozen times
+    a commit."""
 
     __slots__ = ("_begin", "_path", "_what")
 

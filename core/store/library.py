@@ -26,6 +26,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ_ONLY = 0o444
 _KEPT_OPEN = 32  # folders
+_KEPT_NAMES = 64
 
 
 class _Folder:
@@ -49,10 +50,13 @@ class Library:
         self._paths = disk.paths
         # Kept open: one system call names a file then, and not nine.
         self._folder = lru_cache(_KEPT_OPEN)(self._opened)
+        # `link`, for an end whose name was asked for a moment ago: by the commit, then the screen.
+        self.named = lru_cache(_KEPT_NAMES)(self.link)
 
     def close(self) -> None:
         """Let go of the folders that are kept open."""
         self._folder.cache_clear()
+        self.named.cache_clear()
 
     def link(self, end: MediaEnd) -> Path | None:
         """Give what was got its readable name, once; None when it was not got or can't be named

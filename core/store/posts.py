@@ -245,7 +245,7 @@ def _digest(post: Post) -> str:
 
 def _struck(post: Post) -> Post:
     """The post as a record may hold it: no credentials or signatures in addresses."""
-    if all(map(is_plain, _addresses(post))):  # as most are: spares four copies a post
+    if all(map(is_plain, _addresses(post))):  # as most are: spares three copies a post
         return post
     media = tuple(_struck_media(record) for record in post.media)
     return post.model_copy(update={"link": post.link and strike(post.link), "media": media})

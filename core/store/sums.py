@@ -30,6 +30,7 @@ _REPLACES = b"replaces\t"  # the first line of a list made again: the lists it s
 _LINE = re.compile(
     r"([+-])\t([a-z0-9_-]+)\t(got|dead|refused)\t([0-9]+)\t([0-9a-f]{64}|-)\t([\w-]+)\t([0-9]+)\n"
 )
+_SHARE_BYTES = 16 * 1024**2  # of lists, whose digests are sorted together: about 20 MB of memory
 _MANY = 64  # lists of writers that ended, past which they are made one
 
 
@@ -167,9 +168,7 @@ class Sums:
             self.rebuild()
         elif len(ended) > _MANY:
             self._replace(ended, self._lines_in(ended))
-        lines = self._lines_in(self._lists())
-        digests = {bytes.fromhex(line.sha256) for line in lines if line.sha256 != "-"}
-        self._disk.replace(self._paths.checksums, map(self._checksum, sorted(digests)))
+        self._disk.replace(self._paths.checksums, map(self._checksum, self._digests()))
         return self._paths.checksums
 
     def rebuild(self) -> None:
@@ -213,6 +212,16 @@ class Sums:
             ends = list(self._media.ends(media))
             missing = {end.generation for end in ends if (media, end.generation) not in noted}
             yield from _lines(ends, missing)
+
+    def _digests(self) -> Iterator[bytes]:
+        """The digest of each object once, sorted; in shares that are read one after the other, so
+        that a million take no more memory than the first."""
+        lists = self._lists()
+        sizes = (found.st_size for path in lists if (found := self._disk.stat(path)) is not None)
+        shares = 1 + sum(sizes) // _SHARE_BYTES
+        for share in range(shares):
+            got = (bytes.fromhex(x.sha256) for x in self._lines_in(lists) if x.sha256 != "-")
+            yield from sorted({d for d in got if int.from_bytes(d[:4]) * shares >> 32 == share})
 
     def _lists(self) -> list[Path]:
         """Every list that counts."""

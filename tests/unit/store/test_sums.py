@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.model.end import EndState
+from core.store import sums
 from core.store.store import Store
 from core.store.sums import Tally
 from tests.support.clock import FakeClock
@@ -82,6 +83,16 @@ def test_the_merged_list_is_sorted(store):
     lines = store.sums.merge().read_text().splitlines()
 
     assert lines == sorted(lines)
+
+
+def test_lists_too_long_for_one_share_give_the_same(store, monkeypatch):
+    for number in range(40):
+        commit(store, str(number).encode(), media=f"m{number}")
+    in_one = store.sums.merge().read_text()
+    monkeypatch.setattr(sums, "_SHARE_BYTES", 300)
+
+    assert store.sums.merge().read_text() == in_one
+    assert in_one.count("\n") == 40
 
 
 def test_the_lists_of_several_writers_are_merged(store, root):
