@@ -1,0 +1,188 @@
+"""`headrace probe`: what an address offers, and what would be got of it. Asks within the source's
+budget, stores nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+
+import click
+
+from core.app import selection_policy, source_terms
+from core.budget.budget import TokenBudget
+from core.cli import probe_words
+from core.cli.options import json_option, networks, settings_options
+from core.cli.probe_words import FeedFound, FileFound, Found, ManifestFound, Refusal
+from core.clock import SystemClock
+from core.errors import HeadraceError, Misconfigured
+from core.fetch import types
+from core.fetch.fetcher import Fetcher, PageBody, Visit
+from core.manifests import Origin, SelectionPolicy, build_plan, choose, parse, read_wanted
+from core.model.addresses import without_parameters
+from core.model.request import Request
+from core.settings import Settings
+from core.sources import ADAPTERS, Adapter, PageInput, adapter
+from core.sources.feed import told_apart
+from core.steps.trigger import find_feed
+
+EXIT_REFUSED = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What is asked, and on whose terms."""
+
+    address: str
+    source: str
+    adapter: Adapter
+
+
+@click.command()
+@click.argument("address", metavar="URL")
+@click.option("--source", metavar="NAME", help="Ask on the terms of this source of the settings.")
+@click.option(
+    "--max-height",
+    type=click.IntRange(min=1),
+    metavar="H",
+    help="The best picture of at most so many lines. Default: the source's setting, else any.",
+)
+@click.option(
+    "--allow-network",
+    multiple=True,
+    callback=networks,
+    metavar="CIDR",
+    help="Permit requests to an address range that is refused by default: 127.0.0.0/8.",
+)
+@json_option
+@settings_options
+def probe(
+    given: Settings,
+    address: str,
+    source: str | None,
+    max_height: int | None,
+    allow_network: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Show what an address offers, and what would be got of it. Nothing is stored.
+
+    \b
+    a manifest  its variants, sound, subtitles, length and encryption; what is chosen and why
+    a feed      how it is read, its first posts and their media
+    a file      its type, by its first bytes; the rest is not fetched
+
+    Exit status: 0 when Headrace would get it; 1 when it would not, with the reason.
+
+    \b
+    Example:
+      headrace probe https://videos.example/talk/index.m3u8 --max-height 720
+    """  # noqa: D301 - click marks a verbatim paragraph so
+    target = _target(given, address, source)
+    policy = selection_policy(given.source(target.source), max_height)
+    try:
+        with _visit(given, target, allow_network) as visit:
+            found = look(visit, target, policy, _secret_names(given, target))
+    except Misconfigured:
+        raise
+    except HeadraceError as error:
+        if not as_json:
+            raise
+        refused = Refusal(error.reason, str(error))
+        click.echo(json.dumps(probe_words.refusal_record(target.address, refused)))
+        click.get_current_context().exit(EXIT_REFUSED)
+    lines = [json.dumps(probe_words.record(found))] if as_json else probe_words.told(found)
+    for line in lines:
+        click.echo(line)
+    click.get_current_context().exit(EXIT_REFUSED if probe_words.is_refused(found) else 0)
+
+
+def look(
+    visit: Visit, target: Target, policy: SelectionPolicy, secret_names: tuple[str, ...] = ()
+) -> Found:
+    """Ask, and tell by the bytes what it is. Raises what the answer or its bytes mean."""
+    request = target.adapter.request(target.address, None) or Request(target.address)
+    page = visit.page(request, enough=_is_file)
+    head = page.stream.read(types.HEAD_BYTES)
+    page.stream.seek(0)
+    sniffed = types.sniff(head)
+    if sniffed is not None:
+        return FileFound(target.address, page.url, sniffed, page.content_type)
+    if types.is_manifest(head):
+        return _manifest(visit, target, policy, page, secret_names)
+    return _feed(target, page)
+
+
+def _is_file(head: bytes) -> bool:
+    return types.sniff(head) is not None
+
+
+def _manifest(
+    visit: Visit,
+    target: Target,
+    policy: SelectionPolicy,
+    page: PageBody,
+    secret_names: tuple[str, ...],
+) -> ManifestFound:
+    """What it offers is shown also when what would be chosen is refused."""
+    body = page.stream.read()
+    offer = parse(body, page.url)
+    choice = choose(offer, policy)
+    digest = hashlib.sha256(body).hexdigest()
+    origin = Origin("", target.source, target.address, page.url, digest, secret_names)
+    found = partial(ManifestFound, target.address, offer, choice, secret_names=secret_names)
+    try:
+        playlists = read_wanted(offer, choice, lambda url: _got(visit, url))
+        return found(build_plan(origin, choice, playlists))
+    except HeadraceError as error:
+        return found(None, Refusal(error.reason, str(error)))
+
+
+def _got(visit: Visit, url: str) -> tuple[bytes, str]:
+    page = visit.page(Request(url))
+    return page.stream.read(), page.url
+
+
+def _feed(target: Target, page: PageBody) -> FeedFound:
+    given = PageInput(page.stream, page.url, page.content_type)
+    reader = told_apart(given) if target.adapter is ADAPTERS["feed"] else target.adapter
+    return FeedFound(target.address, page.url, reader.name, reader.parse(given))
+
+
+def _target(given: Settings, address: str, source: str | None) -> Target:
+    """The address, or the feed of the settings that is named so."""
+    if source is None:
+        record = find_feed(given, address).record
+        if record.address.startswith("file:"):
+            raise click.UsageError("probe asks an address: http://... or https://...")
+        return Target(record.address, record.source, adapter(record.adapter))
+    terms = given.source(source)
+    kept = without_parameters(address, tuple(terms.secret_query))
+    return Target(kept, source, adapter(terms.adapter))
+
+
+def _secret_names(given: Settings, target: Target) -> tuple[str, ...]:
+    return tuple(given.source(target.source).secret_query)
+
+
+@contextmanager
+def _visit(given: Settings, target: Target, allow_network: tuple[str, ...]) -> Iterator[Visit]:
+    """A visit on the source's terms, with a bucket of its own."""
+    clock = SystemClock()
+    allowed = (*given.fetch.allow_networks, *allow_network)
+    fetcher = Fetcher(
+        given.fetch.model_copy(update={"allow_networks": allowed}),
+        TokenBudget.memory(clock),
+        clock,
+        threading.Event(),
+        free_bytes=lambda: 0,  # asked by downloads only, and a probe makes none
+    )
+    try:
+        terms = source_terms(target.source, given.source(target.source))
+        with fetcher.visit(terms) as visit:
+            yield visit
+    finally:
+        fetcher.close()

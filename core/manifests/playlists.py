@@ -1,0 +1,116 @@
+"""What a manifest says, as values: what it offers, and of which segments one offer is made.
+Every address in them is absolute and http(s)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from math import fsum
+
+from core.model.plan import KeyRef
+
+
+@dataclass(frozen=True, slots=True)
+class ByteRange:
+    """A part of a resource."""
+
+    start: int  # first byte
+    length: int  # bytes
+
+    @property
+    def end(self) -> int:
+        """The byte after the last."""
+        return self.start + self.length
+
+
+@dataclass(frozen=True, slots=True)
+class InitPart:
+    """What must stand before the segments that name it (EXT-X-MAP)."""
+
+    url: str
+    byte_range: ByteRange | None = None
+    key: KeyRef | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MediaSegment:
+    """One segment, with everything that the tags before it mean for it."""
+
+    url: str
+    duration_s: float
+    sequence: int
+    discontinuity: int = 0
+    byte_range: ByteRange | None = None
+    init: InitPart | None = None
+    key: KeyRef | None = None
+    gap: bool = False  # the source does not have it
+    title: str | None = None
+    program_date_time: datetime | None = None  # UTC
+
+
+@dataclass(frozen=True, slots=True)
+class MediaPlaylist:
+    """The segments of one track, in order; at least one."""
+
+    url: str  # the final address
+    segments: tuple[MediaSegment, ...]
+    target_duration_s: int | None = None
+    ended: bool = False  # nothing will be added (EXT-X-ENDLIST)
+    cut: bool = False  # not ended, though it looks as if its end were missing
+    notes: tuple[str, ...] = ()
+
+    @property
+    def duration_s(self) -> float:
+        """Of all segments, gaps included."""
+        return fsum(segment.duration_s for segment in self.segments)
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One way to see the whole (EXT-X-STREAM-INF)."""
+
+    url: str
+    bandwidth: int = 0  # bits a second, at most; 0: not told
+    average_bandwidth: int | None = None  # bits a second
+    codecs: str | None = None
+    width: int | None = None  # pixels
+    height: int | None = None  # pixels
+    frame_rate: float | None = None
+    audio_group: str | None = None
+    subtitles_group: str | None = None
+
+
+class RenditionKind(StrEnum):
+    """TYPE of EXT-X-MEDIA."""
+
+    AUDIO = "AUDIO"
+    VIDEO = "VIDEO"
+    SUBTITLES = "SUBTITLES"
+    CLOSED_CAPTIONS = "CLOSED-CAPTIONS"
+
+
+@dataclass(frozen=True, slots=True)
+class MediaRendition:
+    """One of a group that a variant names (EXT-X-MEDIA)."""
+
+    kind: RenditionKind
+    group: str
+    name: str | None = None
+    language: str | None = None
+    default: bool = False
+    autoselect: bool = False
+    forced: bool = False
+    url: str | None = None  # None: inside the variant already
+
+
+@dataclass(frozen=True, slots=True)
+class Multivariant:
+    """What there is to choose from; at least one variant."""
+
+    url: str  # the final address
+    variants: tuple[Variant, ...]
+    renditions: tuple[MediaRendition, ...] = ()
+    variables: dict[str, str] = field(default_factory=dict)  # what media playlists may import
+    i_frame_streams: int = 0  # for seeking; nothing to download
+    notes: tuple[str, ...] = ()
