@@ -3,12 +3,12 @@ messages later.
 
 HeadraceError
 ├── Transient    the source's answer or the content made this attempt fail: tried again, counted
-│   ├── Timeout  ServerTrouble  Truncated  EmptyBody  Unreachable  Unexpected
+│   ├── Timeout  ServerTrouble  Truncated (DamagedPiece)  EmptyBody  Unreachable  Unexpected
 ├── Permanent    trying again can't help: a dead letter
 │   ├── Gone  Forbidden  Malformed  Mismatch  TooLarge  NotMedia  Exhausted
 │   └── Refused  a rule of ours said no before or while asking: AddressRefused  Unsupported
 ├── Postponed    not now, and nobody's fault: waits, is not counted
-│   ├── Throttled  SourceBlocked  BudgetSpent  LeaseHeld  TooEarly  Backpressure
+│   ├── Throttled  SourceBlocked  BudgetSpent  LeaseHeld  TooEarly  Backpressure  PiecesMissing
 │   └── Released  LeaseLost  Crashed
 └── Trouble      something of ours is down: no attempt, the delivery goes back
     └── StorageDown  BrokerDown  SharedStateDown  OutOfResources  Misconfigured
@@ -69,6 +69,17 @@ class Truncated(Transient):
     """Fewer bytes than the answer announced, or a file without its end marker."""
 
     reason = "truncated"
+
+
+class DamagedPiece(Truncated):
+    """One piece of a video is not what its plan says: cut, or under another key. `piece` is its
+    number; got again, it may be whole."""
+
+    reason = "damaged_piece"
+
+    def __init__(self, message: str, *, piece: int) -> None:
+        super().__init__(message)
+        self.piece = piece
 
 
 class EmptyBody(Transient):
@@ -200,6 +211,12 @@ class Backpressure(Postponed):
     """The source has more open work than its high-water mark."""
 
     reason = "backpressure"
+
+
+class PiecesMissing(Postponed):
+    """Pieces of a video are still on their way: it is looked at again."""
+
+    reason = "pieces_missing"
 
 
 class Released(Postponed):

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from core.model.end import Failure
 from core.model.partial import Validators
-from core.model.task import Task
+from core.model.task import Kind, Task
 
 # --- the ledger ---
 
@@ -85,6 +85,18 @@ class Ledger(Protocol):
     def finish(self, task: Task) -> None:
         """The task's end is durable: forget it, whoever holds it (later copies find the end in
         the store)."""
+
+    def holds(self, task_id: str) -> bool:
+        """Whether the task is known: leased, delayed, or told of since its first copy (which leaves
+        nothing here while it lies in its lane)."""
+
+    def join(self, media: str, generation: int, piece: int) -> int:
+        """A piece of a video is present or dead: how many distinct pieces of this generation are
+        known to be; 0 once a newer generation was told of. May forget (a flush); the store is the
+        truth."""
+
+    def forget_join(self, media: str) -> None:
+        """The video has ended: forget its pieces, of every generation."""
 
     def open_work(self, source: str) -> OpenWork:
         """Leased and delayed tasks of a source; neither can drift (sorted sets by time)."""
@@ -179,8 +191,9 @@ class Publisher(Protocol):
 class Depths(Protocol):
     """How much work lies ready."""
 
-    def ready(self, source: str) -> int:
-        """Messages ready in the source's lanes. Raises `BrokerDown`."""
+    def ready(self, source: str, kind: Kind | None = None) -> int:
+        """Messages ready in the source's own lanes, or in its lane of one kind. Raises
+        `BrokerDown`."""
 
 
 # --- the half got ---

@@ -31,6 +31,9 @@ DEFAULT_SOURCE = "feed"  # what an address outside the settings belongs to
 
 ADAPTERS = ("feed", "rss", "jsonfeed", "list")
 AdapterName = Literal["feed", "rss", "jsonfeed", "list"]
+CodecName = Literal[
+    "avc", "hevc", "av1", "vp9", "vp8", "dolby_vision", "aac", "ac3", "eac3", "opus", "mp3", "flac"
+]
 
 
 def _secret(value: object) -> object:
@@ -51,6 +54,7 @@ Slots = Annotated[int, Field(ge=1, le=256)]
 HeaderName = Annotated[str, Field(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$")]
 HeaderValue = Annotated[str, Field(pattern=r"^[\t\x20-\x7e\xa0-\xff]*$")]
 Count = Annotated[int, Field(ge=1)]
+LanguageTag = Annotated[str, Field(pattern=r"^[A-Za-z0-9-]{2,35}$")]  # BCP 47
 
 
 class _Frozen(BaseModel):
@@ -73,6 +77,10 @@ class SourceSettings(_Frozen):
     user_agent: HeaderValue | None = None
     max_file_bytes: Count = 4 * 1024**3
     max_page_bytes: Count = 64 * 1024**2
+    max_height: Count | None = None  # pixels; of what a manifest offers, the best up to it
+    codecs: tuple[CodecName, ...] = ("avc", "hevc", "av1", "vp9")  # the most wanted first
+    language: LanguageTag | None = None  # of sound and subtitles, where a manifest offers several
+    subtitles: bool = False  # get them too
 
     @field_validator("secret_hosts")
     @classmethod

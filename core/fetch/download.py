@@ -3,21 +3,33 @@ well with fewer, other or more bytes than the answer promised."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from core.clock import Clock
-from core.errors import EmptyBody, HeadraceError, ServerTrouble, StorageDown, TooLarge, Truncated
+from core.errors import (
+    EmptyBody,
+    HeadraceError,
+    NotMedia,
+    ServerTrouble,
+    StorageDown,
+    TooLarge,
+    Truncated,
+)
 from core.fetch.answers import error_of
 from core.fetch.deadline import Watch
 from core.fetch.exchange import Answer, Exchange
 from core.fetch.resume import Course, Plan, Verdict, guard_of, is_coded, judge, plan, validators_of
 from core.fetch.sink import Sink
+from core.fetch.types import HEAD_BYTES, name_of_other
 from core.model.end import Fetched
-from core.model.request import Request
+from core.model.request import Request, Span
 from core.settings import FetchSettings
 
 _RANGE = frozenset([416])
+_FROM_THE_FIRST_BYTE = frozenset([Course.OVERWRITE, Course.CUT])
+_WITH_A_BODY = _FROM_THE_FIRST_BYTE | {Course.APPEND}
+_PAGES = frozenset(["html", "json"])  # no segment is one of these; subtitles may be text or XML
 _ROOM_EVERY_BYTES = 32 * 1024**2  # how often free space is looked at
 # What can't be resumed can't be handed over either, so it may take longer than a step should; but
 # with the default of 600 s it ends within the 30 min after which RabbitMQ takes a delivery back.
@@ -55,12 +67,13 @@ class Downloader:
                     asked, answer.status, answer.headers, answer.told_bytes, sink.validators
                 )
                 if verdict.course is Course.REFUSE:
-                    raise self._useless(answer)
+                    raise self._useless(answer, sink.span)
                 if verdict.course is Course.AGAIN:
                     sink.restart()
-                elif verdict.course is Course.OVERWRITE:
-                    sink.begin(validators_of(url, answer.headers, verdict.total_bytes))
-                if verdict.course in (Course.APPEND, Course.OVERWRITE):
+                elif verdict.course in _FROM_THE_FIRST_BYTE:
+                    total = verdict.total_bytes
+                    sink.begin(validators_of(url, answer.headers, total, sink.start))
+                if verdict.course in _WITH_A_BODY:
                     self._fill(sink, answer, verdict, progress)
                 if verdict.course is not Course.AGAIN and _is_whole(sink):
                     return self._done(request, answer, sink)
@@ -69,8 +82,8 @@ class Downloader:
     def _next(self, url: str, sink: Sink, verdict: Verdict, answer: Answer) -> Plan:
         """Some servers send a range in parts: the next one, if it can be asked for safely."""
         if verdict.course is Course.AGAIN:
-            return Plan()
-        following = plan(sink.validators, url, sink.held)
+            return Plan(span=sink.span)
+        following = plan(sink.validators, url, sink.held, sink.span)
         if following.start != sink.held:
             raise self._short(sink, answer)
         return following
@@ -78,15 +91,17 @@ class Downloader:
     def _fill(
         self, sink: Sink, answer: Answer, verdict: Verdict, progress: Callable[[int], None]
     ) -> None:
-        self._check_size(sink, answer, verdict.total_bytes or 0)
-        self._check_room((verdict.total_bytes or sink.held) - sink.held)
-        self._set_deadlines(sink)
+        is_cut, total = verdict.course is Course.CUT, verdict.total_bytes
+        wanted = total if sink.span is None else sink.span.length
+        self._check_size(sink, answer, (total if is_cut else wanted) or 0)
+        self._check_room((wanted or sink.held) - sink.held)
+        self._set_deadlines(sink, resumable=not is_cut)
         before, looked_at, ended = sink.held, sink.held, False
         try:
-            for chunk in answer.chunks():
+            for chunk in self._cut(sink, answer) if is_cut else answer.chunks():
                 sink.write(chunk)
                 progress(len(chunk))
-                self._check_count(sink, answer, verdict.total_bytes)
+                self._check_count(sink, answer, wanted)
                 if sink.held - looked_at >= _ROOM_EVERY_BYTES:
                     self._check_room(0)
                     looked_at = sink.held
@@ -103,9 +118,32 @@ class Downloader:
         if sink.held == before:
             raise self._short(sink, answer)
 
-    def _set_deadlines(self, sink: Sink) -> None:
+    def _cut(self, sink: Sink, answer: Answer) -> Iterator[bytes]:
+        """The span's bytes out of the whole file, and nothing of the chunks around it. It is read
+        to its end: only a file that came whole shows that its bytes stand where they should."""
+        assert sink.span is not None  # noqa: S101 - the verdict says so
+        span, head, place = sink.span, b"", 0
+        for chunk in answer.chunks():
+            head += chunk[: HEAD_BYTES - len(head)]
+            yield chunk[max(0, span.start - place) : max(0, span.end - place)]
+            place += len(chunk)
+            self._check_size(sink, answer, place)
+        if place < span.end:
+            sink.restart()
+            raise _too_short(answer, place, span)
+        if name_of_other(head) in _PAGES:
+            sink.restart()
+            raise NotMedia(
+                f"{answer.shown}: {name_of_other(head)} instead of a file of which {span} were "
+                "asked for",
+                reason=f"{name_of_other(head)}_instead_of_media",
+                http_status=answer.status,
+            )
+
+    def _set_deadlines(self, sink: Sink, *, resumable: bool) -> None:
         """Hand a long step over where a successor can go on."""
-        if sink.validators is not None and guard_of(sink.validators) is not None:
+        held = sink.validators if resumable else None
+        if held is not None and guard_of(held) is not None:
             self.watch.limit(self.settings.total_s, self.hand_over_at)
         else:
             longest = self.settings.hand_over_s * _UNRESUMABLE
@@ -137,15 +175,14 @@ class Downloader:
             )
 
     def _short(self, sink: Sink, answer: Answer) -> Truncated:
-        total = sink.validators.total_bytes if sink.validators else None
         return Truncated(
-            f"{answer.shown}: {sink.held:,} of {total or 0:,} bytes",
+            f"{answer.shown}: {sink.held:,} of {sink.wanted_bytes or 0:,} bytes",
             http_status=answer.status,
         )
 
-    def _useless(self, answer: Answer) -> HeadraceError:
-        """An answer to a plain request from zero that is no plain file. Decoding a coded body would
-        give bytes that the source may never have had, so it is refused."""
+    def _useless(self, answer: Answer, span: Span | None) -> HeadraceError:
+        """An answer to a request from the first byte on that is not what was asked for. Decoding a
+        coded body would give bytes that the source may never have had, so it is refused."""
         if is_coded(answer.headers):
             return ServerTrouble(
                 f"{answer.shown}: content-coded although identity was asked for",
@@ -153,11 +190,10 @@ class Downloader:
                 http_status=answer.status,
             )
         if answer.status == 206:
-            return ServerTrouble(
-                f"{answer.shown}: a part of the file although all was asked for",
-                reason="bad_range",
-                http_status=answer.status,
-            )
+            asked_for = "all was" if span is None else f"{span} were"
+            return _bad_range(answer, f"another part of the file, {asked_for} asked for")
+        if span is not None and answer.status < 300:
+            return _too_short(answer, answer.told_bytes or 0, span)
         return error_of(answer.status, answer.headers, answer.shown, self.clock.now())
 
     def _done(self, request: Request, answer: Answer, sink: Sink) -> Download:
@@ -177,7 +213,16 @@ class Downloader:
         return Download(fetched, sink.sha256, sink.held)
 
 
+def _too_short(answer: Answer, size_bytes: int, span: Span) -> ServerTrouble:
+    return _bad_range(answer, f"a file of {size_bytes:,} bytes, {span} were asked for")
+
+
+def _bad_range(answer: Answer, what: str) -> ServerTrouble:
+    return ServerTrouble(
+        f"{answer.shown}: {what}; will retry", reason="bad_range", http_status=answer.status
+    )
+
+
 def _is_whole(sink: Sink) -> bool:
     """Whether nothing is missing, as far as a length was told."""
-    total = sink.validators.total_bytes if sink.validators else None
-    return total is None or sink.held == total
+    return sink.wanted_bytes is None or sink.held == sink.wanted_bytes

@@ -20,7 +20,7 @@ from core.fetch.guard import AddressGuard
 from core.fetch.page import PAGE_HEADERS, PageBody, read_page
 from core.fetch.session import Session, quiet_logs
 from core.fetch.sink import Sink
-from core.model.request import Request
+from core.model.request import Request, Span
 from core.model.source import SourceTerms
 from core.ports import Budget, Partial
 from core.settings import FetchSettings
@@ -136,21 +136,28 @@ class Visit:
             with suppress(OSError):
                 page.stream.close()
 
-    def page(self, request: Request) -> PageBody:
-        """A feed page. Nothing of it could be resumed, so it has to come within one step's time."""
+    def page(self, request: Request, *, enough: Callable[[bytes], bool] | None = None) -> PageBody:
+        """A feed page or manifest. Nothing of it could be resumed, so it has to come within one
+        step's time. Where `enough` says so of its first bytes, the rest is left."""
         settings = self._downloader.settings
         self._allow(min(settings.total_s, settings.hand_over_s))
         with self._exchange.get(request, PAGE_HEADERS, also=frozenset()) as answer:
-            body = read_page(answer, self._max_page_bytes)
+            body = read_page(answer, self._max_page_bytes, enough)
         self._pages.append(body)
         return body
 
     def download(
-        self, request: Request, partial: Partial, progress: Callable[[int], None]
+        self,
+        request: Request,
+        partial: Partial,
+        progress: Callable[[int], None],
+        *,
+        span: Span | None = None,
     ) -> Download:
-        """A file, into `partial`. `progress` is told of every chunk's size."""
+        """A file, or just the span of it, into `partial`. `progress` is told of every chunk's
+        size."""
         self._allow(self._downloader.settings.total_s)
-        with Sink(partial) as sink:
+        with Sink(partial, span) as sink:
             return self._downloader.run(request, sink, progress)
 
     def _allow(self, total_s: float) -> None:

@@ -15,6 +15,7 @@ from core.fetch.structure import gif, isobmff, jpeg, png, webp
 from core.fetch.structure.walk import Shape
 from core.model.post import MediaKind
 
+MANIFEST = "unsupported_manifest"  # the reason by which a manifest is told from a file
 _BUFFER_BYTES = 64 * 1024
 _IN_MEMORY_BYTES = 1024 * 1024
 
@@ -85,8 +86,8 @@ def _not_media(head: bytes) -> NotMedia | Unsupported:
     """The error that names what came instead."""
     if types.is_manifest(head):
         return Unsupported(
-            "an HLS or DASH manifest: this version gets plain files only",
-            reason="unsupported_manifest",
+            "an HLS or DASH manifest, which names the video's pieces and is none itself",
+            reason=MANIFEST,
         )
     if types.is_svg(head):
         return Unsupported("an SVG drawing: not collected", reason="unsupported_svg")

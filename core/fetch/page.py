@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, cast
 
 from core.errors import EmptyBody, ServerTrouble, StorageDown, TooLarge, Truncated
 from core.fetch.exchange import Answer
+from core.fetch.types import HEAD_BYTES
 
 PAGE_HEADERS = {"Accept-Encoding": "gzip, deflate"}
 _IN_MEMORY_BYTES = 2 * 1024**2
@@ -28,11 +29,14 @@ class PageBody:
     status: int
 
 
-def read_page(answer: Answer, max_bytes: int) -> PageBody:
-    """Read the answer's body. Raises `TooLarge`, `EmptyBody`, `Truncated` or `ServerTrouble`."""
+def read_page(
+    answer: Answer, max_bytes: int, enough: Callable[[bytes], bool] | None = None
+) -> PageBody:
+    """Read the answer's body. Where `enough` says so of its first `HEAD_BYTES`, the rest is left.
+    Raises `TooLarge`, `EmptyBody`, `Truncated` or `ServerTrouble`."""
     stream = cast("BinaryIO", SpooledTemporaryFile(max_size=_IN_MEMORY_BYTES))  # noqa: SIM115 - the visit closes it
     try:
-        size = _copy(answer, stream, max_bytes)
+        size = _copy(answer, stream, max_bytes, enough)
     except BaseException:
         stream.close()
         raise
@@ -46,9 +50,12 @@ def read_page(answer: Answer, max_bytes: int) -> PageBody:
     return PageBody(stream, answer.url, answer.headers.get("Content-Type"), answer.status)
 
 
-def _copy(answer: Answer, stream: BinaryIO, max_bytes: int) -> int:
+def _copy(
+    answer: Answer, stream: BinaryIO, max_bytes: int, enough: Callable[[bytes], bool] | None
+) -> int:
+    pieces = _decoded(answer)
     size = 0
-    for piece in _decoded(answer):
+    for piece in pieces if enough is None else _until(enough, pieces):
         size += len(piece)
         if size > max_bytes:
             raise TooLarge(
@@ -60,6 +67,17 @@ def _copy(answer: Answer, stream: BinaryIO, max_bytes: int) -> int:
         except OSError as error:
             raise StorageDown(f"the folder for temporary files: {error.strerror}") from error
     return size
+
+
+def _until(enough: Callable[[bytes], bool], pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The pieces, or only the first ones."""
+    head = b""
+    for piece in pieces:
+        yield piece
+        if len(head) < HEAD_BYTES:
+            head += piece[: HEAD_BYTES - len(head)]
+            if len(head) == HEAD_BYTES and enough(head):
+                return
 
 
 def _decoded(answer: Answer) -> Iterator[bytes]:

@@ -3,7 +3,9 @@
 Held bytes are continued only under If-Range with a strong validator. Without one no server can say
 that the file is still the same, and equal sizes prove nothing about bytes, so we start from zero;
 except where all bytes are held already: those came whole with one version, and «416, */N» confirms
-that nothing is missing."""
+that nothing is missing.
+
+A span is taken from a 206 of just that range, or cut out of a whole file that holds it."""
 
 from __future__ import annotations
 
@@ -14,6 +16,7 @@ from enum import StrEnum
 
 from core.fetch.answers import http_date
 from core.model.partial import Validators
+from core.model.request import Span
 
 _STRONG = re.compile(r'"[^"]*"')
 _SPAN = re.compile(r"bytes\s+(\d+)-(\d+)/(\d+|\*)", re.IGNORECASE)
@@ -24,16 +27,24 @@ _DATE_MARGIN_S = 60.0  # a file may change twice within the second that Last-Mod
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to ask for: the file from `start` on."""
+    """What to ask for: the file, or a span of it, less its first `start` bytes."""
 
     start: int = 0
     guard: str | None = None  # for If-Range
+    span: Span | None = None
+
+    @property
+    def first(self) -> int:
+        """The first byte to ask for, counted from the file's beginning."""
+        return self.start if self.span is None else self.span.start + self.start
 
     @property
     def headers(self) -> dict[str, str]:
         """Identity always: a coded answer's bytes and ranges are not the file's."""
         headers = {"Accept-Encoding": "identity"}
-        if self.start:
+        if self.span is not None:
+            headers["Range"] = f"bytes={self.first}-{self.span.end - 1}"
+        elif self.start:
             headers["Range"] = f"bytes={self.start}-"
         if self.guard is not None:
             headers["If-Range"] = self.guard
@@ -45,6 +56,7 @@ class Course(StrEnum):
 
     APPEND = "append"
     OVERWRITE = "overwrite"  # its body is the file from the first byte
+    CUT = "cut"  # its body is the whole file, of which a span was asked for
     COMPLETE = "complete"  # all bytes are held
     AGAIN = "again"  # useless as it is: ask from zero
     REFUSE = "refuse"  # asked from zero, and still no plain file
@@ -58,14 +70,19 @@ class Verdict:
     total_bytes: int | None = None
 
 
-def plan(validators: Validators | None, url: str, held: int) -> Plan:
+def plan(validators: Validators | None, url: str, held: int, span: Span | None = None) -> Plan:
     """How to go on from `held` bytes of the answer that `validators` remembers."""
-    if validators is None or not held or validators.url != url:
-        return Plan()
+    start = 0 if span is None else span.start
+    if validators is None or not held or (validators.url, validators.start) != (url, start):
+        return Plan(span=span)
+    guard = guard_of(validators)
+    if span is not None:
+        # Of a span that is held whole no byte is left to ask for, and so nobody to confirm it.
+        goes_on = guard is not None and held < span.length
+        return Plan(held, guard, span) if goes_on else Plan(span=span)
     total = validators.total_bytes
     if total is not None and held > total:
         return Plan()  # longer than told: whatever it is, it is not that file
-    guard = guard_of(validators)
     if guard is None and held != total:
         return Plan()
     return Plan(held, guard)
@@ -78,7 +95,9 @@ def guard_of(validators: Validators) -> str | None:
     return validators.last_modified
 
 
-def validators_of(url: str, headers: Mapping[str, str], total: int | None) -> Validators:
+def validators_of(
+    url: str, headers: Mapping[str, str], total: int | None, start: int = 0
+) -> Validators:
     """What to remember of an answer. A Last-Modified too close to Date can't guard a resume and is
     left out."""
     return Validators(
@@ -86,6 +105,7 @@ def validators_of(url: str, headers: Mapping[str, str], total: int | None) -> Va
         etag=headers.get("ETag"),
         last_modified=_safe_date(headers),
         total_bytes=total,
+        start=start,
     )
 
 
@@ -114,7 +134,11 @@ def judge(
         return _unsatisfied(asked, headers, held) or otherwise
     if status == 206:
         return _part(asked, headers, told_bytes, held) or otherwise
-    return Verdict(Course.OVERWRITE, told_bytes)
+    if asked.span is None:
+        return Verdict(Course.OVERWRITE, told_bytes)
+    if told_bytes is not None and told_bytes < asked.span.end:
+        return otherwise
+    return Verdict(Course.CUT, told_bytes)
 
 
 def is_coded(headers: Mapping[str, str]) -> bool:
@@ -128,7 +152,7 @@ def _unsatisfied(
 ) -> Verdict | None:
     """A 416 that names just the size that we hold: nothing is missing."""
     match = _UNSATISFIED.fullmatch(headers.get("Content-Range", "").strip())
-    if match is None or not asked.start or int(match[1]) != asked.start:
+    if match is None or not asked.start or int(match[1]) != asked.start or asked.span:
         return None
     if _changed(held, headers) or _resized(held, asked.start):
         return None
@@ -144,9 +168,10 @@ def _part(
         return None  # multipart, or no range at all
     first, last = int(match[1]), int(match[2])
     total = None if match[3] == "*" else int(match[3])
-    if first != asked.start or last < first or (total is not None and last >= total):
+    if first != asked.first or last < first or (total is not None and last >= total):
         return None
-    if told_bytes is not None and told_bytes != last - first + 1:
+    other_end = asked.span is not None and last != asked.span.end - 1
+    if other_end or (told_bytes is not None and told_bytes != last - first + 1):
         return None
     if not asked.start:
         return Verdict(Course.OVERWRITE, total)

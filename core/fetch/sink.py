@@ -13,6 +13,7 @@ from typing import Self
 from core.errors import StorageDown
 from core.fetch.resume import Plan, plan
 from core.model.partial import Validators
+from core.model.request import Span
 from core.ports import Partial
 
 _READ_BYTES = 1024 * 1024
@@ -23,10 +24,11 @@ _CLOSED = -1
 
 
 class Sink:
-    """Writes one partial. `held` is how many bytes of the file it has."""
+    """Writes one partial, of a file or of a span of one. `held` is how many bytes it has."""
 
-    def __init__(self, partial: Partial) -> None:
+    def __init__(self, partial: Partial, span: Span | None = None) -> None:
         self._partial = partial
+        self.span = span
         self._digest = hashlib.sha256()
         self._is_kept = partial.validators is not None
         self.validators = partial.validators
@@ -51,10 +53,22 @@ class Sink:
         """Of all bytes held."""
         return self._digest.hexdigest()
 
+    @property
+    def start(self) -> int:
+        """The byte of the file that the partial begins with."""
+        return 0 if self.span is None else self.span.start
+
+    @property
+    def wanted_bytes(self) -> int | None:
+        """How many there will be when nothing is missing; None when nobody told."""
+        if self.span is not None:
+            return self.span.length
+        return None if self.validators is None else self.validators.total_bytes
+
     def resume(self, url: str, check: Callable[[], None]) -> Plan:
         """How to go on from what is held, which is hashed again: it was written by another run.
         What can't be continued is dropped. `check` may raise, meanwhile."""
-        planned = plan(self.validators, url, self.held)
+        planned = plan(self.validators, url, self.held, self.span)
         if not planned.start:
             self.restart()
             return planned

@@ -9,6 +9,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from core.clock import Clock
+from core.ledger.joins import Joins
 from core.ledger.record import KEPT_US, SECOND_US, leased, merged, not_before_us
 from core.model.task import Task
 from core.ports import Early, Held, Lease, OpenWork, Superseded, Vanished
@@ -63,6 +64,7 @@ class MemoryLedger:
         """Forget everything, as a flush of the shared one does."""
         with self._lock:
             self._entries: dict[str, _Entry] = {}
+            self._joins = Joins()
             self._leased: dict[str, dict[str, int]] = defaultdict(dict)
             self._delayed: dict[str, dict[str, int]] = defaultdict(dict)
 
@@ -120,6 +122,19 @@ class MemoryLedger:
             entry = self._current(task)
             if entry is None or entry.generation == task.generation:
                 self._forget(task)
+
+    def holds(self, task_id: str) -> bool:
+        with self._lock:
+            entry = self._entries.get(task_id)
+            return entry is not None and entry.expires_at > self._now()
+
+    def join(self, media: str, generation: int, piece: int) -> int:
+        with self._lock:
+            return self._joins.add(media, generation, piece, self._now())
+
+    def forget_join(self, media: str) -> None:
+        with self._lock:
+            self._joins.forget(media)
 
     def open_work(self, source: str) -> OpenWork:
         with self._lock:

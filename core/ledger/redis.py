@@ -24,6 +24,9 @@ class RedisLedger:
         self._published = self._task_script("published")
         self._release = self._task_script("release")
         self._finish = self._task_script("finish")
+        self._join = self._server.script(_lua("join"))
+        self._forget_join = self._server.script(_lua("forget_join"))
+        self._holds = self._server.script(_lua("holds"))
         self._open_work = self._server.script(_lua("open_work"))
 
     def begin(self, task: Task, *, lease_s: float) -> Lease | Held | Early | Superseded | Vanished:
@@ -64,6 +67,15 @@ class RedisLedger:
     def finish(self, task: Task) -> None:
         self._run(self._finish, task)
 
+    def holds(self, task_id: str) -> bool:
+        return bool(self._server.run(self._holds, [_task_key(task_id)], []))
+
+    def join(self, media: str, generation: int, piece: int) -> int:
+        return int(self._server.run(self._join, [_join_key(media)], [generation, piece]))
+
+    def forget_join(self, media: str) -> None:
+        self._server.run(self._forget_join, [_join_key(media)], [])
+
     def open_work(self, source: str) -> OpenWork:
         return OpenWork(*self._server.run(self._open_work, _sets(source), []))
 
@@ -75,12 +87,20 @@ class RedisLedger:
         return self._server.script(_lua("task"), _lua(name))
 
     def _run(self, script: Script, task: Task, *arguments: Argument) -> Any:  # noqa: ANN401 - what a script answers
-        keys = [f"{_PREFIX}:task:{task.id}", *_sets(task.source)]
+        keys = [_task_key(task.id), *_sets(task.source)]
         return self._server.run(script, keys, [task.id, task.generation, task.serial, *arguments])
 
 
 def _lua(name: str) -> str:
     return read_lua("core.ledger", f"{name}.lua")
+
+
+def _task_key(task_id: str) -> str:
+    return f"{_PREFIX}:task:{task_id}"
+
+
+def _join_key(media: str) -> str:
+    return f"{_PREFIX}:join:{media}"
 
 
 def _sets(source: str) -> list[str]:

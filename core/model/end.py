@@ -20,6 +20,7 @@ class EndState(StrEnum):
 
     GOT = "got"
     DEAD = "dead"
+    INCOMPLETE = "incomplete"  # a video some of whose pieces can't be had; what was got is kept
     REFUSED = "refused"  # a rule of ours said no (address, unsupported kind)
 
 
@@ -46,10 +47,33 @@ class MediaFile(_Frozen):
     extension: str  # of the readable name, with the dot
     width: int | None = None  # pixels
     height: int | None = None  # pixels
-    checked: str = (
-        "structure"  # "structure" (to the end marker) or "signature" (type known by its head only)
+    checked: str = (  # "structure": to the end marker; "signature": its type by its head only;
+        "structure"  # "probe": its streams and duration, by ffmpeg
     )
     trailing_bytes: int = 0  # after the end marker; kept
+
+
+class PieceFile(_Frozen):
+    """One piece of a video as it was got."""
+
+    url: str  # struck out
+    size_bytes: int
+    sha256: str
+
+
+class VideoRecord(_Frozen):
+    """How a video was put together."""
+
+    manifest_url: str  # struck out
+    manifest_sha256: str
+    chosen: str  # which renditions, in words
+    planned: int = 0  # pieces in the plan
+    pieces: tuple[PieceFile, ...] = ()  # by their number in the plan
+    missing: tuple[int, ...] = ()  # numbers of pieces that can't be had
+    expected_duration_s: float | None = None
+    duration_s: float | None = None  # of the file, probed
+    tool: str | None = None  # "ffmpeg 5.1.6"; None where the file is the source's own bytes
+    notes: tuple[str, ...] = ()  # a picture header stripped, discontinuities, ...
 
 
 class Failure(_Frozen):
@@ -89,3 +113,4 @@ class MediaEnd(_Frozen):
     fetched: Fetched | None = None
     file: MediaFile | None = None
     failure: Failure | None = None
+    video: VideoRecord | None = None  # of a video that came in pieces

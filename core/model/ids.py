@@ -28,9 +28,24 @@ def feed_id(source: str, address: str) -> str:
     return _digest("feed", source, address)[:16]
 
 
+def media_task_id(kind: str, media: str) -> str:
+    """One task a media and kind."""
+    return f"{kind}-{media}"
+
+
 def image_task_id(media: str) -> str:
     """One image task a media."""
-    return f"image-{media}"
+    return media_task_id("image", media)
+
+
+def fragment_task_id(media: str, piece: int) -> str:
+    """One fragment task a piece of a video's plan."""
+    return f"fragment-{media}-{piece:06d}"
+
+
+def verify_task_id(media: str) -> str:
+    """One verify task a video."""
+    return media_task_id("verify", media)
 
 
 def discover_task_id(feed: str, walk: str, page: int) -> str:

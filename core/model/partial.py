@@ -15,3 +15,4 @@ class Validators(BaseModel):
     etag: str | None = None  # as sent, weak ones too
     last_modified: str | None = None
     total_bytes: int | None = None  # of the whole file, where the answer told
+    start: int = 0  # the byte of the file that the partial begins with

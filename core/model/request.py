@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from core.errors import Malformed
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -13,3 +15,26 @@ class Request:
     url: str
     referer: str | None = None
     headers: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of a file. Raises `Malformed` for one that no file has."""
+
+    start: int  # its first byte
+    length: int  # bytes
+
+    def __post_init__(self) -> None:
+        if self.start < 0 or self.length < 1:
+            raise Malformed(
+                f"{self.length} bytes from byte {self.start} on are no part of a file",
+                reason="bad_range",
+            )
+
+    def __str__(self) -> str:
+        return f"bytes {self.start:,} to {self.end - 1:,}"
+
+    @property
+    def end(self) -> int:
+        """The first byte after it."""
+        return self.start + self.length

@@ -12,7 +12,13 @@ from typing import Annotated, Any, Literal, assert_never
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from core.errors import Malformed
-from core.model.ids import discover_task_id, image_task_id
+from core.model.ids import (
+    discover_task_id,
+    fragment_task_id,
+    image_task_id,
+    media_task_id,
+    verify_task_id,
+)
 from core.model.post import MediaKind, Rendition
 
 FORMAT = 1  # the version written; a newer one in a message is delayed, not guessed at
@@ -23,7 +29,10 @@ class Kind(StrEnum):
     """What a task does; also the actor's name and the lane's second half."""
 
     DISCOVER = "discover"
+    FRAGMENT = "fragment"
+    MANIFEST = "manifest"
     IMAGE = "image"
+    VERIFY = "verify"
 
 
 class State(StrEnum):
@@ -60,10 +69,9 @@ class DiscoverPayload(_Frozen):
     cursor: str | None = None  # the adapter's, from the page before
 
 
-class ImagePayload(_Frozen):
-    """Stream one plain file: an image, or a video that is one file."""
+class _MediaPayload(_Frozen):
+    """What a feed said of a media that is to be got."""
 
-    kind: Literal["image"] = "image"
     media: Id
     media_kind: MediaKind
     url: str
@@ -76,10 +84,48 @@ class ImagePayload(_Frozen):
     created_at: str | None = None  # ISO 8601, UTC
     referer: str | None = None
     headers: dict[str, str] = Field(default_factory=dict)  # none of them secret
+
+
+class ImagePayload(_MediaPayload):
+    """Stream one plain file: an image, or a video that is one file."""
+
+    kind: Literal["image"] = "image"
     hashes: dict[str, str] = Field(default_factory=dict)  # algorithm -> hex that the feed promised
 
 
-Payload = Annotated[DiscoverPayload | ImagePayload, Field(discriminator="kind")]
+class ManifestPayload(_MediaPayload):
+    """Read a video's manifest, write its plan, publish its fragments."""
+
+    kind: Literal["manifest"] = "manifest"
+
+
+class FragmentPayload(_Frozen):
+    """Put one piece of a video's plan into staging."""
+
+    kind: Literal["fragment"] = "fragment"
+    media: Id
+    piece: Annotated[int, Field(ge=0)]  # its number in the plan
+    pieces: Annotated[int, Field(ge=1)]  # how many the plan has
+    url: str
+    start: int | None = None  # byte range, where the plan names one
+    length: int | None = None
+    referer: str | None = None
+    headers: dict[str, str] = Field(default_factory=dict)  # none of them secret
+
+
+class VerifyPayload(_Frozen):
+    """Join a video whose every piece is present or dead."""
+
+    kind: Literal["verify"] = "verify"
+    media: Id
+    round: int = 0  # how often it found pieces missing
+
+
+MediaPayload = Annotated[ImagePayload | ManifestPayload, Field(discriminator="kind")]
+Payload = Annotated[
+    DiscoverPayload | ImagePayload | ManifestPayload | FragmentPayload | VerifyPayload,
+    Field(discriminator="kind"),
+]
 
 
 class Task(_Frozen):
@@ -147,6 +193,32 @@ def discover_task(source: str, payload: DiscoverPayload, *, max_attempts: int = 
     return Task(id=ident, source=source, payload=payload, max_attempts=max_attempts)
 
 
+def fragment_task(
+    source: str, payload: FragmentPayload, *, generation: int = 1, max_attempts: int = 5
+) -> Task:
+    """The task that gets one piece of a video."""
+    return Task(
+        id=fragment_task_id(payload.media, payload.piece),
+        source=source,
+        payload=payload,
+        generation=generation,
+        max_attempts=max_attempts,
+    )
+
+
+def verify_task(
+    source: str, payload: VerifyPayload, *, generation: int = 1, max_attempts: int = 5
+) -> Task:
+    """The task that joins a video."""
+    return Task(
+        id=verify_task_id(payload.media),
+        source=source,
+        payload=payload,
+        generation=generation,
+        max_attempts=max_attempts,
+    )
+
+
 def image_task(
     source: str, payload: ImagePayload, *, generation: int = 1, max_attempts: int = 5
 ) -> Task:
@@ -157,11 +229,32 @@ def image_task(
     )
 
 
+def media_task(
+    source: str,
+    payload: ImagePayload | ManifestPayload,
+    *,
+    generation: int = 1,
+    max_attempts: int = 5,
+) -> Task:
+    """The task that gets `payload`'s media, whichever way it is got."""
+    return Task(
+        id=media_task_id(payload.kind, payload.media),
+        source=source,
+        payload=payload,
+        generation=generation,
+        max_attempts=max_attempts,
+    )
+
+
 def subject(task: Task) -> str:
     """What the task is about, for people: an address without its query, or a page of a feed."""
     match task.payload:
-        case ImagePayload(url=url):
+        case ImagePayload(url=url) | ManifestPayload(url=url):
             return url.partition("?")[0]
+        case FragmentPayload(url=url, piece=piece, pieces=pieces):
+            return f"{url.partition('?')[0]} (piece {piece + 1} of {pieces})"
+        case VerifyPayload(media=media):
+            return f"video {media}"
         case DiscoverPayload(address=address, page=page):
             return f"{address.partition('?')[0]} page {page}"
         case _ as never:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from core.model.moment import Moment
 from core.model.post import Skipped
-from core.model.task import ImagePayload
+from core.model.task import MediaPayload
 
 
 class _Frozen(BaseModel):
@@ -49,7 +49,7 @@ class WalkPage(_Frozen):
     newest_first: bool = False  # «nothing new» on it may end the walk
     posts: tuple[str, ...] = ()  # post ids
     new_posts: int = 0  # not known from an earlier completed walk
-    media: tuple[ImagePayload, ...] = ()
+    media: tuple[MediaPayload, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     notes: tuple[str, ...] = ()
     read_at: Moment

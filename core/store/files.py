@@ -8,8 +8,10 @@ import errno
 import fcntl
 import itertools
 import os
+import stat
 from collections.abc import Collection, Iterable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -21,6 +23,7 @@ from core.store.syncfs import sync_file_system
 
 _CHUNK = 1024 * 1024
 _FEW = 8  # up to so many files are synced one by one; more, with the whole file system at once
+_NOT_EMPTY = frozenset({errno.ENOTEMPTY, errno.EEXIST})
 NO_HARD_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EMLINK})
 
 
@@ -118,10 +121,33 @@ class Disk:
                 return False
             return True
 
+    def name_folder(self, folder: Path, target: Path) -> bool:
+        """Rename a folder that was filled apart, so that `target` is there whole or not at all;
+        False when somebody was first. The name is not yet durable."""
+        with self.told("create", target):
+            try:
+                folder.rename(target)
+            except OSError as error:
+                if error.errno not in _NOT_EMPTY:
+                    raise
+                return False
+            return True
+
     def remove(self, path: Path) -> None:
         """Remove a file, if it is there."""
         with self.told("remove", path):
             path.unlink(missing_ok=True)
+
+    def remove_tree(self, path: Path) -> None:
+        """Remove a folder and all that is in it, if it is there. Follows no link."""
+        held = self.stat(path)
+        if held is None or not stat.S_ISDIR(held.st_mode):
+            self.remove(path)
+            return
+        for name in self.names(path):
+            self.remove_tree(path / name)
+        with self.told("remove", path), suppress(FileNotFoundError):
+            path.rmdir()
 
     def sync(self, path: Path) -> None:
         """The content of a file, or the names in a folder, survive a power cut from here on. A new
@@ -150,12 +176,15 @@ class Disk:
 
     # --- writing: a file gets its name only when its content is complete ---
 
-    def write_unnamed(self, chunks: Iterable[bytes], *, durable: bool = True) -> Path:
+    def write_unnamed(
+        self, chunks: Iterable[bytes], *, durable: bool = True, mode: int = 0o666
+    ) -> Path:
         """Write a new file that has no name of its own yet. Nothing of it stays if that fails."""
         path = self.paths.unnamed / f"{self.writer}-{next(self._numbers)}"
         try:
             # Unbuffered: looking for a terminal and a position costs two system calls a file.
-            with self.told("write", path), path.open("xb", buffering=0) as file:
+            opener = partial(os.open, mode=mode)
+            with self.told("write", path), open(path, "xb", buffering=0, opener=opener) as file:
                 for block in blocks.joined(chunks):
                     blocks.write_all(file, block)
                 if durable:
@@ -175,13 +204,13 @@ class Disk:
         with suppress(StorageDown):
             self.remove(path)
 
-    def place(self, file: Path, path: Path) -> bool:
+    def place(self, file: Path, path: Path, *, make_folder: bool = True) -> bool:
         """Give `file` the name `path`, which nobody else can have given before: False when it is
         taken. `file` may keep its old name as well."""
         try:
             return self._place(file, path)
         except StorageDown as error:
-            if not isinstance(error.__cause__, FileNotFoundError):
+            if not make_folder or not isinstance(error.__cause__, FileNotFoundError):
                 raise
         # Most folders are there: making them each time would be one system call more.
         self.make_folder(path.parent)
@@ -229,12 +258,12 @@ class Disk:
         finally:
             self.discard(copy)
 
-    def create_exclusive(self, path: Path, content: bytes) -> bool:
+    def create_exclusive(self, path: Path, content: bytes, *, make_folder: bool = True) -> bool:
         """Durable and exclusive: the first to write `path` stands; False when somebody has. Either
         way what stands there is durable when this returns."""
         file = self.write_unnamed([content])
         try:
-            made = self.place(file, path)
+            made = self.place(file, path, make_folder=make_folder)
         finally:
             self.discard(file)
         self.sync(path.parent)

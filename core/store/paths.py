@@ -123,6 +123,27 @@ class Paths:
         """The record of one page of a walk."""
         return Path(f"{self.all_walks}/{plain(feed)}/{plain(walk)}/{page:06d}.json")
 
+    def shelf(self, media: str) -> Path:
+        """Where what is half got of a media lies, beside that of others."""
+        return Path(f"{self.all_staging}/{plain(media)[:2]}")
+
     def staging(self, media: str, token: str) -> Path:
         """What the names of one writer's files begin with."""
         return Path(f"{self.all_staging}/{plain(media)[:2]}/{media}.{token}")
+
+    def pieces(self, media: str) -> Path:
+        """The folder of a video's plan and of its pieces."""
+        return Path(f"{self.all_staging}/{plain(media)[:2]}/{media}.pieces")
+
+    def video_plan(self, media: str) -> Path:
+        """What a video is made of."""
+        return Path(f"{self.all_staging}/{plain(media)[:2]}/{media}.pieces/plan.json")
+
+    def piece(self, media: str, piece: int) -> Path:
+        """One piece, as it was got."""
+        return Path(f"{self.all_staging}/{plain(media)[:2]}/{media}.pieces/{piece:06d}")
+
+    def dead_piece(self, media: str, piece: int, generation: int) -> Path:
+        """Why one piece can't be had, in one generation."""
+        name = f"{piece:06d}.{generation}.dead.json"
+        return Path(f"{self.all_staging}/{plain(media)[:2]}/{media}.pieces/{name}")

@@ -3,7 +3,6 @@ to that file, so a worker that was thought dead can't spoil what its successor d
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import stat
 from collections.abc import Iterator
@@ -11,14 +10,13 @@ from pathlib import Path
 
 from core.errors import StorageDown
 from core.model.partial import Validators
-from core.store import records
+from core.store import records, shelf
 from core.store.files import Disk
-from core.store.paths import is_plain
+from core.store.shelf import COPYING, HANDED, PART, VALIDATORS
 
 logger = logging.getLogger(__name__)
 
 _WRITABLE = 0o644
-_PART, _HANDED, _VALIDATORS = ".part", ".handed", ".json"  # neither ids nor tokens have a dot
 
 
 class StagedPartial:
@@ -31,19 +29,19 @@ class StagedPartial:
     ) -> None:
         self._disk = disk
         self._stem = stem
-        self.path = _with(stem, _PART)
+        self.path = _with(stem, PART)
         self.validators = validators
         self.alone = alone  # nobody else had left anything of the media
         self._removed = False
 
     def keep(self, validators: Validators) -> None:
         """Remember the answer, for a successor."""
-        self._disk.write_careless(_with(self._stem, _VALIDATORS), records.encode(validators))
+        self._disk.write_careless(_with(self._stem, VALIDATORS), records.encode(validators))
         self.validators = validators
 
     def restart(self) -> None:
         """Drop the bytes and what is remembered. An object that shares the bytes keeps them."""
-        self._disk.remove(_with(self._stem, _VALIDATORS))
+        self._disk.remove(_with(self._stem, VALIDATORS))
         self.validators = None
         held = self._disk.stat(self.path)
         if held is not None and held.st_nlink > 1:
@@ -56,21 +54,22 @@ class StagedPartial:
         if self.validators is None:
             self._disk.remove(self.path)
         else:
-            self._disk.rename(self.path, _with(self._stem, _HANDED))
+            self._disk.rename(self.path, _with(self._stem, HANDED))
 
     def remove(self) -> None:
-        """The media is committed: clear all that is staged of it, also what others left."""
+        """The media is committed: clear every partial of it, also those that others left."""
         if self.alone:  # then there is no folder to list, which is five system calls
             self._drop()
         else:
-            _clear(self._disk, self._stem.parent, self._stem.name.partition(".")[0])
+            ident = self._stem.name.partition(".")[0]
+            shelf.clear_partials(self._disk, self._stem.parent, ident)
         self._removed = True
 
     def _drop(self) -> None:
         """Bytes go before the answer beside them: no bytes ever stand beside a wrong one."""
         self._disk.remove(self.path)
         if self.validators is not None:
-            self._disk.remove(_with(self._stem, _VALIDATORS))
+            self._disk.remove(_with(self._stem, VALIDATORS))
 
     def close(self) -> None:
         """Whoever gets here did not crash, so what is left is handed over. Never raises: a partial
@@ -84,7 +83,8 @@ class StagedPartial:
 
 
 class Staging:
-    """`staging/ab/`, where ab are the first two of a media's id."""
+    """`staging/ab/`, where ab are the first two of a media's id. A piece of a video has partials
+    like a media: its id is `ID-000123`."""
 
     def __init__(self, disk: Disk) -> None:
         self._disk = disk
@@ -93,22 +93,22 @@ class Staging:
     def take(self, media: str, token: str) -> StagedPartial:
         """The partial of a media for the one writer that holds `token`: what was handed over in
         good order, else a copy of the most that others left, else an empty one."""
-        stem = self._paths.staging(media, _token(token))
-        staged = _of(media, self._disk.names(stem.parent, make=True))
-        if staged and stem.name + _PART not in staged:
+        stem = self._paths.staging(media, shelf.token_name(token))
+        staged = shelf.partials(self._disk, stem.parent, media, make=True)
+        if staged and stem.name + PART not in staged:
             self._inherit(stem, staged)
         return self._ready(stem) if staged else StagedPartial(self._disk, stem, None, alone=True)
 
     def media(self) -> Iterator[str]:
-        """Every media of which something is staged."""
-        for shelf in self._disk.names(self._paths.all_staging):
-            if shelf != self._paths.unnamed.name:
-                names = self._disk.names(self._paths.all_staging / shelf)
-                yield from {name.partition(".")[0] for name in names}
+        """Every media of which something is staged, be it one piece's partial."""
+        for folder in self._disk.names(self._paths.all_staging):
+            if folder != self._paths.unnamed.name:
+                names = self._disk.names(self._paths.all_staging / folder)
+                yield from {shelf.owner(name) for name in names} - {""}
 
     def clear(self, media: str) -> None:
-        """Remove all that is staged of a media."""
-        _clear(self._disk, self._paths.staging(media, "").parent, media)
+        """Remove all that is staged of a media: partials, and a video's plan and pieces."""
+        shelf.clear(self._disk, media)
 
     def free_bytes(self) -> int:
         """What may still be written to the store's disk."""
@@ -117,17 +117,17 @@ class Staging:
     def _inherit(self, stem: Path, staged: list[str]) -> None:
         left = self._left(stem.parent, staged)
         for path, validators in left:
-            if path.suffix == _HANDED and self._rename(path, validators, stem):
+            if path.suffix == HANDED and self._rename(path, validators, stem):
                 return
         for path, validators in left:
-            if path.suffix == _PART and self._copy(path, validators, stem):
+            if path.suffix == PART and self._copy(path, validators, stem):
                 return
 
     def _left(self, folder: Path, staged: list[str]) -> list[tuple[Path, Validators]]:
         """What others left and can be gone on with, the largest first."""
         sizes: dict[Path, int] = {}
         for path in (folder / name for name in staged):
-            held = self._disk.stat(path) if path.suffix in {_PART, _HANDED} else None
+            held = self._disk.stat(path) if path.suffix in {PART, HANDED} else None
             if held is not None and held.st_size > 0:
                 sizes[path] = held.st_size
         candidates = sorted(sizes, key=lambda path: (-sizes[path], path.name))
@@ -136,25 +136,25 @@ class Staging:
 
     def _rename(self, handed: Path, validators: Validators, stem: Path) -> bool:
         """Make what was handed over ours; False when another writer was quicker."""
-        answer = _with(stem, _VALIDATORS)
+        answer = _with(stem, VALIDATORS)
         self._disk.write_careless(answer, records.encode(validators))
-        if not self._disk.rename(handed, _with(stem, _PART)):
+        if not self._disk.rename(handed, _with(stem, PART)):
             self._disk.remove(answer)
             return False
-        self._disk.remove(handed.with_suffix(_VALIDATORS))
+        self._disk.remove(handed.with_suffix(VALIDATORS))
         return True
 
     def _copy(self, abandoned: Path, validators: Validators, stem: Path) -> bool:
         """Copy what another writer left. It may still be alive: only what it held when we looked is
         copied, and nothing counts if it began anew meanwhile."""
         held = self._disk.stat(abandoned)
-        if held is None or not self._copy_bytes(abandoned, _with(stem, _PART), held.st_size):
+        if held is None or not self._copy_bytes(abandoned, _with(stem, PART), held.st_size):
             return False
         if _validators(self._disk, abandoned) != validators:
-            self._disk.remove(_with(stem, _PART))
+            self._disk.remove(_with(stem, PART))
             return False
         # Last: a copy that a crash cuts short has no answer beside it and is never gone on with.
-        self._disk.write_careless(_with(stem, _VALIDATORS), records.encode(validators))
+        self._disk.write_careless(_with(stem, VALIDATORS), records.encode(validators))
         return True
 
     def _copy_bytes(self, path: Path, target: Path, size_bytes: int) -> bool:
@@ -165,7 +165,7 @@ class Staging:
             raise
 
     def _ready(self, stem: Path) -> StagedPartial:
-        path = _with(stem, _PART)
+        path = _with(stem, PART)
         partial = StagedPartial(self._disk, stem, _validators(self._disk, path))
         held = self._disk.stat(path)
         if held is None or (held.st_size > 0 and partial.validators is None):
@@ -180,34 +180,19 @@ class Staging:
     def _own(self, path: Path, size_bytes: int) -> None:
         """A commit that stopped half way left the bytes shared with an object, which nobody may
         write to."""
-        copy = path.with_suffix(".copying")
+        copy = path.with_suffix(COPYING)
         self._copy_bytes(path, copy, size_bytes)
         self._disk.rename(copy, path)
-
-
-def _token(token: str) -> str:
-    return token if is_plain(token) else hashlib.sha256(token.encode()).hexdigest()[:32]
 
 
 def _with(stem: Path, suffix: str) -> Path:
     return stem.with_name(stem.name + suffix)
 
 
-def _of(media: str, names: list[str]) -> list[str]:
-    return [name for name in names if name.startswith(media + ".")]
-
-
-def _clear(disk: Disk, folder: Path, media: str) -> None:
-    """Bytes go before the answer beside them: no bytes ever stand beside a wrong one."""
-    staged = _of(media, disk.names(folder))
-    for name in sorted(staged, key=lambda name: name.endswith(_VALIDATORS)):
-        disk.remove(folder / name)
-
-
 def _validators(disk: Disk, path: Path) -> Validators | None:
     """What is remembered of the answer that a partial's bytes belong to; None when nothing readable
     is: such bytes are of no use."""
-    answer = path.with_suffix(_VALIDATORS)
+    answer = path.with_suffix(VALIDATORS)
     content = disk.read(answer)
     try:
         return None if content is None else records.decode(Validators, answer, content)

@@ -27,6 +27,7 @@ from core.store.paths import Paths
 from core.store.posts import Posts
 from core.store.staging import Staging
 from core.store.sums import Sums
+from core.store.videos import Videos
 from core.store.walks import Walks
 
 _STALE_S = 86_400.0  # an unnamed file this old has no living writer
@@ -54,6 +55,7 @@ class Store:
         self.posts = Posts(disk, clock, self.walks.completed)
         self.feeds = Feeds(disk)
         self.staging = Staging(disk)
+        self.videos = Videos(disk, clock)
         self.library = Library(disk)
         self.sums = Sums(disk, self.media)
         _open_stores.add(self)

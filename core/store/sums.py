@@ -28,7 +28,8 @@ _SUFFIX = ".tsv"
 _CLOSED = b"closed\n"  # the last line of a list whose writer ended in good order
 _REPLACES = b"replaces\t"  # the first line of a list made again: the lists it stands for
 _LINE = re.compile(
-    r"([+-])\t([a-z0-9_-]+)\t(got|dead|refused)\t([0-9]+)\t([0-9a-f]{64}|-)\t([\w-]+)\t([0-9]+)\n"
+    r"([+-])\t([a-z0-9_-]+)\t(got|dead|incomplete|refused)\t"
+    r"([0-9]+)\t([0-9a-f]{64}|-)\t([\w-]+)\t([0-9]+)\n"
 )
 _SHARE_BYTES = 16 * 1024**2  # of lists, whose digests are sorted together: about 20 MB of memory
 _MANY = 64  # lists of writers that ended, past which they are made one
@@ -54,6 +55,7 @@ class Tally:
     got: int = 0
     dead: int = 0
     refused: int = 0
+    incomplete: int = 0
     bytes: int = 0  # of what was got, equal bytes counted for each media
 
     def add(self, line: _Line) -> None:
@@ -67,6 +69,8 @@ class Tally:
                 self.dead += by
             case EndState.REFUSED:
                 self.refused += by
+            case EndState.INCOMPLETE:
+                self.incomplete += by
             case _ as never:
                 assert_never(never)
 

@@ -14,11 +14,12 @@ from dramatiq.worker import Worker
 
 from core import errors
 from core.clock import SystemClock
-from core.model.task import Task
+from core.model.task import Kind, Task
 from core.ports import Copy
 from core.queue import depth
 from core.queue.broker import HeadraceBroker, NotStarted, RabbitBroker
 from core.queue.embedded import EmbeddedBroker, EmbeddedQueue
+from core.queue.lanes import HEADRACE, lanes_of
 from core.queue.publisher import RabbitPublisher
 from tests.support.queue import (
     FakeLedger,
@@ -30,7 +31,7 @@ from tests.support.queue import (
     stop,
     working,
 )
-from tests.support.tasks import a_discover_task, an_image_task
+from tests.support.tasks import a_discover_task, a_fragment_task, a_verify_task, an_image_task
 
 SOURCES: dict[str, int | None] = {"a": 1, "b": 2}
 
@@ -84,7 +85,7 @@ def embedded(pieces: Pieces, _request: pytest.FixtureRequest, _stack: ExitStack)
     queue = EmbeddedQueue(SOURCES, SystemClock(), rng=Shortest())
 
     def look() -> depth.Depth:
-        lanes = {f"{source}.any": queue.ready(source) for source in SOURCES}
+        lanes = {f"{owner}.any": queue.ready(owner) for owner in (*SOURCES, HEADRACE)}
         delayed = queue.open_tasks() - sum(lanes.values())
         return depth.Depth(lanes, dict(queue.dead), delayed, 0)
 
@@ -127,6 +128,26 @@ def test_a_settled_task_is_gone(harness: Harness) -> None:
         eventually(lambda: harness.steps.ended, "run")
 
     assert (harness.left(), harness.steps.count(task)) == (0, 1)
+
+
+def test_joins_run_beside_a_source_whose_slots_are_taken(harness: Harness) -> None:
+    gate = Gate()
+    harness.steps.plan(image("1"), gate)
+    harness.put(image("1"), a_verify_task(source="a"), a_verify_task("n" * 32, source="b"))
+    with working(harness.broker):
+        eventually(lambda: len(harness.steps.ended) == 2, "both joins end")
+        assert harness.broker.turns.in_hand("a") == 1
+        gate.opened.set()
+        eventually(lambda: len(harness.steps.ended) == 3, "the image ends")
+
+    assert harness.left() == 0
+
+
+def test_the_depth_of_one_kind_is_its_lanes_alone(harness: Harness) -> None:
+    harness.put(image("1"), a_fragment_task(source="a"), a_fragment_task(piece=1, source="a"))
+    eventually(lambda: harness.ready("a") == 3, "all are there")
+
+    assert harness.publisher.ready("a", Kind.FRAGMENT) == 2
 
 
 def test_an_actor_may_be_sent_a_record(harness: Harness) -> None:
@@ -405,16 +426,17 @@ def a_rabbit_broker(url: str = "amqp://nobody:secret@127.0.0.1:1/%2F") -> Rabbit
 
 
 def test_a_broker_is_built_without_a_connection() -> None:
-    assert a_rabbit_broker().lanes == ("a.discover", "a.image", "b.discover", "b.image")
+    assert a_rabbit_broker().lanes == (*lanes_of("a"), *lanes_of("b"), "headrace.verify")
 
 
 @pytest.mark.parametrize(
     ("patterns", "lanes"),
     [
-        (None, ("a.discover", "a.image", "b.discover", "b.image")),
-        ({"a.*"}, ("a.discover", "a.image")),
+        (None, (*lanes_of("a"), *lanes_of("b"), "headrace.verify")),
+        ({"a.*"}, lanes_of("a")),
         ({"*.image"}, ("a.image", "b.image")),
-        ({"b.discover", "a.*"}, ("a.discover", "a.image", "b.discover")),
+        ({"*.verify"}, ("headrace.verify",)),
+        ({"b.discover", "a.*"}, (*lanes_of("a"), "b.discover")),
     ],
 )
 def test_the_queues_option_takes_patterns_of_lanes(
@@ -432,5 +454,5 @@ def test_a_pattern_that_names_no_lane_stops_the_start_and_lists_the_lanes() -> N
     broker = a_rabbit_broker()
     worker = Worker(broker, queues={"c.*"}, worker_threads=1)
 
-    with pytest.raises(NotStarted, match=r"c\.\*.*a\.discover, a\.image"):
+    with pytest.raises(NotStarted, match=r"c\.\*.*a\.manifest, a\.image"):
         worker.start()

@@ -7,12 +7,10 @@ import errno
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from core.errors import StorageDown
 from core.model.end import MediaEnd
 from core.model.walk import WalkState
 from core.store.posts import Seen
@@ -21,7 +19,6 @@ from tests.support.store import (
     FEED,
     MEDIA,
     SOURCE,
-    Died,
     commit,
     dead,
     dying_disk,
@@ -33,9 +30,9 @@ from tests.support.store import (
     sha256,
     walk_end,
 )
+from tests.support.store_faults import each_step
 
 CONTENT = b"the wheel turns" * 100
-MAX_STEPS = 400  # no operation takes that many; a loop without an end would
 
 
 def commit_one(store: Store) -> None:
@@ -68,36 +65,6 @@ WORK = [commit_one, read_page, reopen_one, merge_sums]
 def root(tmp_path):
     open_store(tmp_path / "s").close()
     return tmp_path / "s"
-
-
-def die(store: Store) -> None:
-    """What the system does when a process ends: its locks and files are gone, nothing is said."""
-    store.sums.forget()
-    store._lock.forget()
-
-
-def each_step(root: Path, make_disk: Callable, work: Callable[[Store], None]):
-    """Do `work` on a fresh store for each operation that can go wrong, and give each outcome."""
-    for at in range(1, MAX_STEPS):
-        place = root.with_name(f"s{at}")
-        open_store(place).close()
-        disk = make_disk(at)
-        store = open_store_at(place, disk)
-        if store is not None:
-            with suppress(StorageDown, Died):
-                work(store)
-            die(store)
-        if disk.count < at:
-            return
-        yield place
-    raise AssertionError(f"{work.__name__} does not end")
-
-
-def open_store_at(place: Path, disk: type) -> Store | None:
-    try:
-        return open_store(place, disk=disk)
-    except (StorageDown, Died):
-        return None
 
 
 def assert_nothing_is_half(root: Path) -> None:
@@ -198,6 +165,7 @@ def test_a_broken_walk_is_followed_by_a_new_one(root):
 
 COMMITTER = """
 import hashlib, sys
+from collections.abc import Callable
 from pathlib import Path
 from tests.support.store import commit, open_store
 

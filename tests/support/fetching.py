@@ -11,7 +11,7 @@ from typing import Any
 from core.clock import Clock, SystemClock
 from core.fetch.fetcher import Download, Fetcher
 from core.model.partial import Validators
-from core.model.request import Request
+from core.model.request import Request, Span
 from core.model.source import SourceTerms
 from core.settings import FetchSettings
 from tests.support.budget import OpenBudget
@@ -47,11 +47,17 @@ class Net:
         self.fetcher, self.budget, self.stop = fetcher, budget, stop
 
     def download(
-        self, url: str, partial: HeldPartial, terms: SourceTerms | None = None, **request: Any
+        self,
+        url: str,
+        partial: HeldPartial,
+        terms: SourceTerms | None = None,
+        *,
+        span: Span | None = None,
+        **request: Any,
     ) -> Download:
         """One download in a visit of its own."""
         with self.fetcher.visit(terms or terms_of()) as visit:
-            return visit.download(Request(url, **request), partial, lambda _: None)
+            return visit.download(Request(url, **request), partial, lambda _: None, span=span)
 
     def page(self, url: str, terms: SourceTerms | None = None, **request: Any) -> bytes:
         """One page in a visit of its own."""

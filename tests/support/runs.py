@@ -6,7 +6,7 @@ from pathlib import Path
 
 from core.app import App
 from core.assemble import embedded_app
-from core.model.end import Failure, MediaEnd
+from core.model.end import EndState, Failure, MediaEnd, VideoRecord
 from core.model.ids import feed_id, media_id
 from core.model.post import MediaKind
 from core.model.task import ImagePayload
@@ -91,6 +91,22 @@ def dead_end(number: int, *, passing: bool = False, **changes: object) -> MediaE
     )
     fields: dict[str, object] = {"media": about.media, "url": about.url, "source": "feed"}
     return dead(**(fields | {"failure": failure} | changes))
+
+
+def incomplete_end(
+    number: int, missing: tuple[int, ...], planned: int, **changes: object
+) -> MediaEnd:
+    """A video of which pieces can't be had."""
+    video = VideoRecord(
+        manifest_url="https://pictures.example/1.m3u8",
+        manifest_sha256="0" * 64,
+        chosen="the only variant",
+        planned=planned,
+        missing=missing,
+    )
+    failure = Failure(reason="incomplete", message="pieces can't be had", passing=False, attempts=1)
+    about = {"state": EndState.INCOMPLETE, "kind": MediaKind.VIDEO, "video": video}
+    return dead_end(number, **(about | {"failure": failure} | changes))
 
 
 def file_away(store: Store, end: MediaEnd, content: bytes) -> None:

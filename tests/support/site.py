@@ -175,22 +175,24 @@ def whole(
 
     def behave(exchange: Exchange) -> None:
         exchange.wait(delay_s)
-        start = _range_start(exchange) if ranges else None
+        asked = _range(exchange, len(body)) if ranges else None
         guard = exchange.headers["If-Range"]
-        if start is None or (guard is not None and guard not in (etag, last_modified)):
+        if asked is None or (guard is not None and guard not in (etag, last_modified)):
             exchange.answer(200, told, body)
-        elif start >= len(body):
+        elif asked.start >= len(body):
             exchange.answer(416, told | {"Content-Range": f"bytes */{len(body)}"})
         else:
-            span = f"bytes {start}-{len(body) - 1}/{len(body)}"
-            exchange.answer(206, told | {"Content-Range": span}, body[start:])
+            span = f"bytes {asked.start}-{asked.stop - 1}/{len(body)}"
+            exchange.answer(206, told | {"Content-Range": span}, body[asked.start : asked.stop])
 
     return behave
 
 
-def _range_start(exchange: Exchange) -> int | None:
-    match = re.fullmatch(r"bytes=(\d+)-", exchange.headers["Range"] or "")
-    return int(match[1]) if match else None
+def _range(exchange: Exchange, size: int) -> range | None:
+    match = re.fullmatch(r"bytes=(\d+)-(\d*)", exchange.headers["Range"] or "")
+    if match is None:
+        return None
+    return range(int(match[1]), min(int(match[2]) + 1 if match[2] else size, size))
 
 
 def cut(body: bytes, after: int, *, reset: bool = False, **headers: str) -> Behaviour:

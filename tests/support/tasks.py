@@ -6,7 +6,17 @@ from typing import Any
 
 from core.model.ids import media_id
 from core.model.post import MediaKind
-from core.model.task import DiscoverPayload, ImagePayload, Task, discover_task, image_task
+from core.model.task import (
+    DiscoverPayload,
+    FragmentPayload,
+    ImagePayload,
+    Task,
+    VerifyPayload,
+    discover_task,
+    fragment_task,
+    image_task,
+    verify_task,
+)
 from core.steps.run import Run
 
 
@@ -45,3 +55,13 @@ def a_discover_task(*, source: str = "feed", **fields: Any) -> Task:
         )
     )
     return discover_task(source, payload)
+
+
+def a_fragment_task(media: str = "m" * 32, piece: int = 0, *, source: str = "feed") -> Task:
+    """One of three pieces of a video."""
+    url = f"https://videos.example/{piece}.ts"
+    return fragment_task(source, FragmentPayload(media=media, piece=piece, pieces=3, url=url))
+
+
+def a_verify_task(media: str = "m" * 32, *, source: str = "feed", **fields: Any) -> Task:
+    return verify_task(source, VerifyPayload(media=media)).model_copy(update=fields)

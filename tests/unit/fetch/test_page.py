@@ -142,3 +142,13 @@ def test_a_page_is_asked_for_once_a_call(site: Site, web: Net) -> None:
         both = [visit.page(Request(site.url("/"))).stream.read() for _ in range(2)]
 
     assert both == [b"1", b"2"]
+
+
+def test_the_rest_of_a_page_is_left_when_its_first_bytes_are_enough(site: Site, web: Net) -> None:
+    site.on("/", chunked(PAGE, size=5000))
+    with web.fetcher.visit(terms_of()) as visit:
+        left = visit.page(Request(site.url("/")), enough=lambda head: head.startswith(b"<rss>"))
+        whole_page = visit.page(Request(site.url("/")), enough=lambda _: False)
+
+        assert len(left.stream.read()) < len(PAGE)
+        assert whole_page.stream.read() == PAGE

@@ -96,6 +96,47 @@ def test_leases_that_ran_out_are_trimmed_by_the_next(
     assert client.zrange("headrace:leased:weibo", 0, -1) == [TASK.id]
 
 
+def test_a_video_that_has_ended_leaves_nothing(ledger: RedisLedger, client: redis.Redis) -> None:
+    for piece in range(100):
+        ledger.join("m1", 1, piece)
+    ledger.forget_join("m1")
+
+    assert client.keys("*") == []
+
+
+def test_pieces_that_nobody_forgets_go_after_a_week_without_a_word(
+    ledger: RedisLedger, client: redis.Redis
+) -> None:
+    ledger.join("m1", 1, 0)
+    client.pexpire("headrace:join:m1", 1000)
+    ledger.join("m1", 1, 1)
+
+    assert WEEK_MS - 60_000 < client.pttl("headrace:join:m1") <= WEEK_MS
+
+
+def test_a_video_is_one_key_whatever_its_generations(
+    ledger: RedisLedger, client: redis.Redis
+) -> None:
+    for generation in (1, 2, 3):
+        ledger.join("m1", generation, 0)
+
+    assert client.keys("*") == ["headrace:join:m1"]
+
+
+def test_a_join_whose_answer_got_lost_counts_once(
+    ledger: RedisLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = ledger._server.run
+
+    def twice(*call: object) -> object:
+        run(*call)
+        return run(*call)
+
+    monkeypatch.setattr(ledger._server, "run", twice)
+
+    assert [ledger.join("m1", 1, piece) for piece in (0, 1)] == [1, 2]
+
+
 def test_a_ledger_connects_to_nothing_before_it_is_asked() -> None:
     RedisLedger("redis://127.0.0.1:1/0")
 

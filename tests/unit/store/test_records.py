@@ -45,3 +45,11 @@ def test_a_newer_record_is_not_guessed_at():
     newer = records.encode(RECORD).replace(b'"format": 1', b'"format": 2')
     with pytest.raises(StorageDown, match=r"format 2.*reads up to 1"):
         records.decode(FeedRecord, PATH, newer)
+
+
+def test_a_compact_record_is_one_line_that_names_its_format_and_reads_the_same():
+    compact = records.encode_compact(RECORD.model_copy(update={"address": "a\ud800"}))
+
+    assert compact.count(b"\n") == 1
+    assert b'"format":1' in compact
+    assert records.decode(FeedRecord, PATH, compact).address == "a\ud800"

@@ -196,10 +196,11 @@ def test_a_media_counts_by_the_end_that_counts(store):
     note(store, got(b"123", media="a1", generation=2))
     note(store, dead(media="a1", generation=3))
     note(store, dead(media="b1", state=EndState.REFUSED))
+    note(store, dead(media="d1", state=EndState.INCOMPLETE))
     note(store, got(b"1", media="c1"))
     note(store, got(b"12345", media="c1", generation=2))
 
-    assert store.sums.tally() == {"mill": Tally(got=2, dead=0, refused=1, bytes=8)}
+    assert store.sums.tally() == {"mill": Tally(got=2, dead=0, refused=1, incomplete=1, bytes=8)}
 
 
 def test_sources_are_told_apart(store):

@@ -1,0 +1,2 @@
+-- The video has ended. KEYS: its hash.
+redis.call('DEL', KEYS[1])

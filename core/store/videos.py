@@ -1,0 +1,208 @@
+"""What is half got of a video: its plan, and its pieces, each of which is there whole or not at
+all. Never looks into a piece."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from core.clock import Clock
+from core.errors import StorageDown
+from core.model.end import Failure
+from core.model.video import StagedVideo
+from core.store import records, shelf
+from core.store.files import Disk
+from core.store.paths import number
+
+logger = logging.getLogger(__name__)
+
+_OWNERS_ALONE = 0o600  # the plan has keys and signed addresses
+_READ_ONLY = 0o444
+_IDLE_S = 900.0  # a workspace in which nothing happened for so long has no living writer
+
+
+class DeadPiece(BaseModel):
+    """`000123.GENERATION.dead.json`: one piece can't be had, in one generation."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: int = 1
+    media: str
+    piece: int
+    generation: int
+    failure: Failure
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How far a video is in one generation. Each piece is in just one of the three."""
+
+    present: frozenset[int]
+    dead: dict[int, Failure]
+    missing: tuple[int, ...]  # neither, in order
+
+
+class Videos:
+    """`staging/ab/ID.pieces/`: the plan, `000123` a piece, `000123.GENERATION.dead.json` a mark.
+    The folder comes with its plan in it and goes with it, so whatever is put where none stands
+    belongs to a video that has ended: it is dropped, and that is no error."""
+
+    def __init__(self, disk: Disk, clock: Clock) -> None:
+        self._disk = disk
+        self._paths = disk.paths
+        self._clock = clock
+
+    # --- the plan ---
+
+    def put_plan(self, staged: StagedVideo) -> bool:
+        """Keep the plan of a video; the first durable one stands. False when there is one already:
+        read it back. Either way what stands there is durable when this returns."""
+        media = staged.payload.media
+        fresh = shelf.chance(self._disk, media, shelf.NEW)
+        try:
+            self._fill(fresh, records.encode_compact(staged))
+            made = self._disk.name_folder(fresh, self._paths.pieces(media))
+        except BaseException:
+            self._discard(fresh)
+            raise
+        if not made:
+            self._discard(fresh)
+        self._disk.sync(fresh.parent)
+        return made
+
+    def plan(self, media: str) -> StagedVideo | None:
+        """What was planned; None when nothing is, or not any more."""
+        return records.read(self._disk, self._paths.video_plan(media), StagedVideo)
+
+    # --- pieces ---
+
+    def path(self, media: str, piece: int) -> Path:
+        """Where a piece lies, or would lie."""
+        return self._paths.piece(media, piece)
+
+    def has(self, media: str, piece: int) -> bool:
+        """Whether it is there."""
+        return self._disk.stat(self.path(media, piece)) is not None
+
+    def put(self, media: str, piece: int, partial: Path) -> None:
+        """Make `partial` the piece, durably, unless it is there already; then clear the partials of
+        it, everybody's."""
+        path = self.path(media, piece)
+        with self._unless_ended(media):
+            if not self.has(media, piece) and self._is_there(partial, media, piece):
+                self._disk.seal(partial, _READ_ONLY)
+                self._disk.place(partial, path, make_folder=False)
+            self._disk.sync(path.parent)
+        ident = shelf.piece_name(media, piece)
+        shelf.clear_partials(self._disk, self._paths.shelf(media), ident)
+
+    def discard(self, media: str, piece: int) -> None:
+        """Remove a piece that is not what its plan says: it is missing from here on."""
+        self._disk.remove(self.path(media, piece))
+
+    def bury(self, media: str, piece: int, generation: int, failure: Failure) -> None:
+        """Mark that a piece can't be had in this generation, durably; the first word stands."""
+        path = self._paths.dead_piece(media, piece, generation)
+        mark = DeadPiece(media=media, piece=piece, generation=generation, failure=failure)
+        with self._unless_ended(media):
+            self._disk.create_exclusive(path, records.encode(mark), make_folder=False)
+
+    def buried(self, media: str, piece: int, generation: int) -> Failure | None:
+        """Why it can't be had in this generation; None when it may still come."""
+        path = self._paths.dead_piece(media, piece, generation)
+        mark = records.read(self._disk, path, DeadPiece)
+        return None if mark is None else mark.failure
+
+    def standing(self, media: str, pieces: int, generation: int) -> Standing:
+        """Which of so many pieces are present, which are dead in this generation, and which are
+        neither. A piece that came in spite of its mark is present."""
+        names = self._disk.names(self._paths.pieces(media))
+        present = frozenset(int(name) for name in names if name.isdigit()).intersection(
+            range(pieces)
+        )
+        ending = f".{generation}.dead.json"
+        marked = {piece for name in names if (piece := number(name, ending)) is not None}
+        dead = {}
+        for piece in sorted(marked.intersection(range(pieces)) - present):
+            failure = self.buried(media, piece, generation)
+            if failure is not None:  # else the video was cleared meanwhile
+                dead[piece] = failure
+        missing = (piece for piece in range(pieces) if piece not in present and piece not in dead)
+        return Standing(present, dead, tuple(missing))
+
+    # --- the join ---
+
+    def workspace(self, media: str, token: str) -> Path:
+        """An empty folder for the run that holds `token`; it goes when the media is cleared. What
+        crashed runs left goes now: each may be as large as the video."""
+        folder = self._workspace(media, token)
+        for name in self._disk.names(folder.parent):
+            left = folder.parent / name
+            if left.suffix == shelf.JOIN and shelf.owner(name) == media and self._is_idle(left):
+                self._disk.remove_tree(left)
+        self._disk.remove_tree(folder)
+        self._disk.make_folder(folder)
+        return folder
+
+    def leave(self, media: str, token: str) -> None:
+        """Remove the workspace of a run whose join came to nothing: the next begins in its own."""
+        self._discard(self._workspace(media, token))
+
+    def clear(self, media: str) -> None:
+        """Remove all that is staged of a video. Twice is harmless."""
+        shelf.clear(self._disk, media)
+
+    def _workspace(self, media: str, token: str) -> Path:
+        return self._paths.staging(media, shelf.token_name(token) + shelf.JOIN)
+
+    def _fill(self, folder: Path, plan: bytes) -> None:
+        self._disk.make_folder(folder)
+        file = self._disk.write_unnamed([plan], mode=_OWNERS_ALONE)
+        try:
+            self._disk.rename(file, folder / self._paths.video_plan("x").name)
+        except BaseException:
+            self._disk.discard(file)
+            raise
+        self._disk.sync(folder)
+
+    def _discard(self, folder: Path) -> None:
+        """What stays in spite of this goes when the media is cleared."""
+        try:
+            self._disk.remove_tree(folder)
+        except StorageDown as error:
+            logger.debug("%s stays for now: %s", folder, error)
+
+    def _is_there(self, partial: Path, media: str, piece: int) -> bool:
+        """Whether the partial is; another worker that got the same piece may have cleared it, and
+        then that one's stands for both."""
+        if self._disk.stat(partial) is not None:
+            return True
+        if not self.has(media, piece):
+            raise StorageDown(
+                f"{partial} is gone before it was kept: was the staging folder cleared by hand? "
+                "the piece will be fetched again"
+            )
+        return False
+
+    def _is_idle(self, folder: Path) -> bool:
+        paths = [folder, *(folder / name for name in self._disk.names(folder))]
+        held = [found for path in paths if (found := self._disk.stat(path)) is not None]
+        since = max((found.st_mtime for found in held), default=0.0)
+        return self._clock.now() - since >= _IDLE_S
+
+    @contextmanager
+    def _unless_ended(self, media: str) -> Iterator[None]:
+        """Let a fault pass that comes of the video's folder being gone, unless the whole store is
+        out of reach: an open one has a folder for unnamed files."""
+        try:
+            yield
+        except StorageDown:
+            gone = self._disk.stat(self._paths.pieces(media)) is None
+            if not gone or self._disk.stat(self._paths.unnamed) is None:
+                raise
+            logger.info("video %s has ended: what comes late of it is dropped", media)
