@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from actors.discover import discover
+from actors.fragment import fragment
 from actors.image import image
+from actors.manifest import manifest
+from actors.verify import verify
 
-__all__ = ["discover", "image"]
+__all__ = ["discover", "fragment", "image", "manifest", "verify"]

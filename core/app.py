@@ -15,24 +15,30 @@ from pydantic import SecretStr
 
 from core.clock import Clock
 from core.fetch.fetcher import Fetcher
+from core.manifests import SelectionPolicy
 from core.model.end import Failure
 from core.model.source import SourceTerms
-from core.model.states import Event, move
-from core.model.task import DiscoverPayload, ImagePayload, Kind, State, Task
-from core.model.walk import FeedRecord
+from core.model.task import Kind, Task
 from core.ports import Budget, Depths, Ledger, Publisher
 from core.queue.broker import HeadraceBroker
 from core.queue.delivery import current
 from core.queue.retry import Retry
 from core.settings import Settings, SourceSettings
 from core.sources import adapter
+from core.steps.assembler import ToolAssembler
+from core.steps.burial import Burial
 from core.steps.decide import RetryPolicy
 from core.steps.discover import DiscoverStep, open_depth
-from core.steps.ends import Observer, dead_end, ignore, write_end
+from core.steps.ends import Observer, ignore
+from core.steps.fragment import FragmentStep
 from core.steps.heartbeat import Heartbeat
 from core.steps.image import ImageStep
+from core.steps.joining import Joining
+from core.steps.manifest import ManifestStep
 from core.steps.perform import Performer, Step
-from core.steps.trigger import resume_task
+from core.steps.reopening import Reopening
+from core.steps.verify import VerifyStep
+from core.steps.video_tasks import VideoTasks
 from core.store.store import Store
 
 RUN_MARGIN_S = 300.0  # beyond the download's own deadline: token waits, checks, commits
@@ -115,29 +121,13 @@ class App:
         return self._terms[source]
 
     def end_dead(self, task: Task, failure: Failure) -> None:
-        """Make a dead task's end durable."""
-        secret_names = tuple(self.settings.source(task.source).secret_query)
-        end = dead_end(task, failure, self.clock, secret_names)
-        write_end(self.store, end)
-        self.on_end(end)
+        """Make a dead task's end durable, and what follows from it published."""
+        self._burial(task, failure)
 
     def reopen(self, task: Task) -> Task:
-        """A person's requeue of a dead task, durable before anything is published: a media begins
-        its next generation; a page's walk is closed, so its feed's open or next walk is read."""
-        match task.payload:
-            case ImagePayload(media=media):
-                generation = self.store.media.reopen(media, task.generation)
-                dead = task.model_copy(update={"state": State.DEAD})
-                again = move(dead, Event.REQUEUED, now=self.clock.now())
-                return again.model_copy(update={"generation": generation})
-            case DiscoverPayload() as payload:
-                record = FeedRecord(
-                    feed=payload.feed,
-                    source=task.source,
-                    adapter=payload.adapter,
-                    address=payload.address,
-                )
-                return resume_task(self.store, record, self.clock, max_attempts=task.max_attempts)
+        """A person's requeue of a dead task, durable before anything is published: the task to
+        publish instead."""
+        return self._reopening(task)
 
     def close(self) -> None:
         """End this process's threads and connections, and give the store back."""
@@ -149,8 +139,52 @@ class App:
         if "store" in self.__dict__:
             self.store.close()
 
+    @cached_property
+    def _assembler(self) -> ToolAssembler:
+        return ToolAssembler()
+
+    @cached_property
+    def _video_tasks(self) -> VideoTasks:
+        return VideoTasks(self.settings.retries.max_attempts, self.clock)
+
+    @cached_property
+    def _joining(self) -> Joining:
+        return Joining(self.store, self.ledger, self._video_tasks)
+
+    @cached_property
+    def _burial(self) -> Burial:
+        return Burial(
+            store=self.store,
+            ledger=self.ledger,
+            publisher=self.publisher,
+            joining=self._joining,
+            terms=self.terms,
+            clock=self.clock,
+            on_end=self.on_end,
+        )
+
+    @cached_property
+    def _reopening(self) -> Reopening:
+        return Reopening(
+            store=self.store,
+            publisher=self.publisher,
+            tasks=self._video_tasks,
+            terms=self.terms,
+            clock=self.clock,
+            on_end=self.on_end,
+        )
+
     def _steps(self) -> dict[Kind, Step]:
-        discover = DiscoverStep(
+        return {
+            Kind.DISCOVER: self._discover_step(),
+            Kind.FRAGMENT: FragmentStep(self.store, self.fetcher, self.terms, self._joining),
+            Kind.MANIFEST: self._manifest_step(),
+            Kind.IMAGE: ImageStep(self.store, self.fetcher, self.terms, self.clock),
+            Kind.VERIFY: self._verify_step(),
+        }
+
+    def _discover_step(self) -> DiscoverStep:
+        return DiscoverStep(
             store=self.store,
             fetcher=self.fetcher,
             terms=self.terms,
@@ -159,8 +193,31 @@ class App:
             max_attempts=self.settings.retries.max_attempts,
             clock=self.clock,
         )
-        image = ImageStep(self.store, self.fetcher, self.terms, self.clock)
-        return {Kind.DISCOVER: discover, Kind.IMAGE: image}
+
+    def _manifest_step(self) -> ManifestStep:
+        return ManifestStep(
+            store=self.store,
+            fetcher=self.fetcher,
+            terms=self.terms,
+            policy=lambda source: selection_policy(self.settings.source(source)),
+            depths=self.depths,
+            high_water=self.settings.backpressure.high_water,
+            tasks=self._video_tasks,
+            on_plan=self._assembler.prepare,
+        )
+
+    def _verify_step(self) -> VerifyStep:
+        return VerifyStep(
+            store=self.store,
+            ledger=self.ledger,
+            depths=self.depths,
+            joining=self._joining,
+            tasks=self._video_tasks,
+            assembler=self._assembler,
+            terms=self.terms,
+            stop=self.stop,
+            clock=self.clock,
+        )
 
 
 def source_terms(name: str, settings: SourceSettings) -> SourceTerms:
@@ -182,6 +239,16 @@ def source_terms(name: str, settings: SourceSettings) -> SourceTerms:
 
 def _plain(hidden: Mapping[str, SecretStr]) -> dict[str, str]:
     return {name: secret.get_secret_value() for name, secret in hidden.items()}
+
+
+def selection_policy(settings: SourceSettings, max_height: int | None = None) -> SelectionPolicy:
+    """What a source's settings want of a manifest; `max_height` wins over theirs."""
+    return SelectionPolicy(
+        max_height=max_height or settings.max_height,
+        codecs=settings.codecs,
+        language=settings.language,
+        subtitles=settings.subtitles,
+    )
 
 
 def retry_policy(settings: Settings) -> RetryPolicy:

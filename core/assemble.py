@@ -3,12 +3,15 @@ else."""
 
 from __future__ import annotations
 
+import os
+
 from core.app import App
 from core.budget.budget import TokenBudget
 from core.clock import SystemClock
 from core.ledger.memory import MemoryLedger
 from core.queue.broker import RabbitBroker
 from core.queue.embedded import EmbeddedBroker, EmbeddedQueue
+from core.queue.lanes import HEADRACE
 from core.settings import Settings, load
 from core.steps.ends import Observer, ignore
 
@@ -75,4 +78,6 @@ def process_app() -> App:
 
 
 def _slots(settings: Settings) -> dict[str, int | None]:
-    return {name: source.concurrency for name, source in settings.all_sources().items()}
+    """Of each source, and of what is shared: a join keeps a core busy."""
+    slots = {name: source.concurrency for name, source in settings.all_sources().items()}
+    return slots | {HEADRACE: os.cpu_count() or 1}

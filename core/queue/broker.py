@@ -21,7 +21,7 @@ from core.model.task import Kind, NewerFormat, parse_task
 from core.ports import Copy, Publisher
 from core.queue.consumer import LaneConsumer, Parts, RawDesk
 from core.queue.delivery import CurrentDelivery
-from core.queue.lanes import HEADRACE, lanes_of
+from core.queue.lanes import HEADRACE, lanes_of, with_shared
 from core.queue.retry import Retry, Shutdown
 from core.queue.turns import Turns
 
@@ -149,7 +149,7 @@ class RabbitBroker(HeadraceBroker):
         self._desk = publisher
         self._clock = clock
         self.rng = random.Random()  # noqa: S311 - jitter
-        self._every_lane = tuple(name for source in sources for name in lanes_of(source))
+        self._every_lane = tuple(name for owner in with_shared(sources) for name in lanes_of(owner))
         self._lanes = self._every_lane
         self._consumer: LaneConsumer | None = None
 

@@ -10,7 +10,7 @@ from dramatiq import Message, Middleware
 from dramatiq.broker import Broker, MessageProxy
 
 from core.model.task import Task
-from core.queue.lanes import HEADRACE
+from core.queue.lanes import HEADRACE, split_lane
 from core.queue.outcome import Outcome
 
 
@@ -49,8 +49,8 @@ class Delivery(MessageProxy):
 
     @property
     def source(self) -> str:
-        """Whose slot it takes."""
-        return self.task.source
+        """Whose slot it takes: its lane's owner, which is `headrace` for a shared lane."""
+        return split_lane(self.lane)[0]
 
     @property
     def lane(self) -> str:

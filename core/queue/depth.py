@@ -21,7 +21,7 @@ _NOT_FOUND = 404
 class Depth:
     """Messages ready, by what they wait for."""
 
-    lanes: Mapping[str, int]  # by lane
+    lanes: Mapping[str, int]  # by lane, shared ones too
     dead: Mapping[str, int]  # by source
     delayed: int  # in the delay queues, all sources together
     dropped: int  # given up by RabbitMQ itself: anything but 0 wants a person
@@ -33,7 +33,11 @@ def read(url: str, sources: Iterable[str]) -> Depth:
     with opened(url, "status") as connection:
         counter = _Counter(connection)
         return Depth(
-            lanes={lane: counter.count(lane) for name in names for lane in lanes.lanes_of(name)},
+            lanes={
+                lane: counter.count(lane)
+                for owner in (*names, lanes.HEADRACE)
+                for lane in lanes.lanes_of(owner)
+            },
             dead={name: counter.count(lanes.dead(name)) for name in names},
             delayed=sum(counter.count(lanes.delay(seconds)) for seconds in lanes.DELAYS_S),
             dropped=counter.count(lanes.DROPPED),

@@ -8,6 +8,7 @@ import random
 import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import assert_never, cast
 
 from dramatiq import Consumer
@@ -16,7 +17,7 @@ from dramatiq.errors import QueueJoinTimeout, QueueNotFound
 
 from core.clock import Clock
 from core.errors import Misconfigured
-from core.model.task import Task
+from core.model.task import Kind, Task
 from core.ports import Copy, DeadLetter
 from core.queue.broker import HeadraceBroker
 from core.queue.consumer import HOLD_S, SHARED_STATE_REST_S
@@ -27,6 +28,15 @@ from core.queue.outcome import Settled, ToHead
 from core.queue.retry import Retry
 from core.queue.turns import Turns
 from core.queue.waiting import Waiting
+
+
+@dataclass(frozen=True, slots=True)
+class _Resting:
+    """A message that enters its lane later, unless a newer copy of its task is published."""
+
+    task_id: str
+    generation: int
+    body: bytes
 
 
 class EmbeddedQueue:
@@ -48,7 +58,8 @@ class EmbeddedQueue:
         self._lock = threading.Lock()
         self._open = 0
         self._newest: dict[str, tuple[int, int]] = {}  # open copies' generation and serial, by task
-        self._resting: Waiting[bytes] = Waiting()  # bodies that enter their lanes later
+        self._resting: Waiting[_Resting] = Waiting()
+        self._at_rest: dict[str, _Resting] = {}  # by task; one that is not here is superseded
         self._tags = itertools.count(1)
         self._wake = threading.Event()
 
@@ -62,18 +73,19 @@ class EmbeddedQueue:
                     reason="unknown_source",
                 )
         with self._lock:
-            news = [copy for copy in window if self._is_news(copy.task)]
-            for copy in news:
-                self._put(encode(copy.task), copy.delay_s)
-            self._count(len(news))
+            for copy in window:
+                if self._is_news(copy.task):
+                    self._count(1)
+                    self._supersede(copy.task)
+                    self._put(_resting(copy.task), copy.delay_s)
         self.wake()
 
     def bury(self, letter: DeadLetter) -> None:
         with self._lock:
             self.dead[letter.task.source] += 1
 
-    def ready(self, source: str) -> int:
-        return self.turns.buffered(source)
+    def ready(self, source: str, kind: Kind | None = None) -> int:
+        return self.turns.buffered(source, None if kind is None else lane(source, kind))
 
     def open_tasks(self) -> int:
         """Everything that is not at its end."""
@@ -104,15 +116,17 @@ class EmbeddedQueue:
         if delivery.shared_state_down:
             self.turns.close_all(SHARED_STATE_REST_S)
         match delivery.outcome:
-            case Settled():
+            case Settled(done=done):
                 with self._lock:
+                    if done:
+                        self._drop_resting(delivery.task)
                     self._forget(delivery.task)
                     self._count(-1)
             case ToHead():
                 pass  # it lies in the turns' buffer again
             case None:
                 with self._lock:
-                    self._put(encode(delivery.task), self._rng.uniform(*HOLD_S))
+                    self._hold(delivery.task)
             case _ as never:
                 assert_never(never)
         self.wake()
@@ -137,16 +151,40 @@ class EmbeddedQueue:
         self._newest[task.id] = age
         return True
 
+    def _supersede(self, task: Task) -> None:
+        """A copy that rests while a newer one is published would only be dropped when it comes:
+        nobody shall wait for it until then."""
+        if self._at_rest.pop(task.id, None) is not None:
+            self._count(-1)
+
+    def _drop_resting(self, task: Task) -> None:
+        """Of two copies at once (two last pieces of a video both have it joined) one waits for the
+        other's lease; when that one is done, nobody shall wait for the rest of the lease."""
+        resting = self._at_rest.get(task.id)
+        if resting is not None and resting.generation <= task.generation:
+            del self._at_rest[task.id]
+            self._newest.pop(task.id, None)
+            self._count(-1)
+
     def _forget(self, task: Task) -> None:
         if self._newest.get(task.id) == (task.generation, task.serial):
             del self._newest[task.id]
 
-    def _put(self, body: bytes, delay_s: float) -> None:
+    def _hold(self, task: Task) -> None:
+        """A delivery without an outcome comes back, unless a newer copy carries its task."""
+        age = (task.generation, task.serial)
+        if self._newest.setdefault(task.id, age) > age:
+            self._count(-1)
+        else:
+            self._put(_resting(task), self._rng.uniform(*HOLD_S))
+
+    def _put(self, resting: _Resting, delay_s: float) -> None:
         now = self._clock.monotonic()
         if delay_s > 0:
-            self._resting.add(now + delay_s, body)
+            self._resting.add(now + delay_s, resting)
+            self._at_rest[resting.task_id] = resting
         else:
-            self._enter(body, now)
+            self._enter(resting.body, now)
 
     def _enter(self, body: bytes, now: float) -> None:
         """Through the same encoding as on RabbitMQ: no task runs here that could not run there."""
@@ -166,9 +204,15 @@ class EmbeddedQueue:
         """Let in what is due; seconds until there may be more, up to the deadline."""
         with self._lock:
             now = self._clock.monotonic()
-            for body in self._resting.take_due(now):
-                self._enter(body, now)
+            for resting in self._resting.take_due(now):
+                if self._at_rest.get(resting.task_id) is resting:
+                    del self._at_rest[resting.task_id]
+                    self._enter(resting.body, now)
             return self._resting.wait_s(now, deadline - now)
+
+
+def _resting(task: Task) -> _Resting:
+    return _Resting(task.id, task.generation, encode(task))
 
 
 class EmbeddedConsumer(Consumer):

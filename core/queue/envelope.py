@@ -57,7 +57,8 @@ def for_letter(letter: DeadLetter, now: float) -> Outgoing:
 
 
 def for_unreadable(lane: str, body: bytes, reason: str, message: str, now: float) -> Outgoing:
-    """A body that no task can be read from, on its way to the dead queue of its lane's source."""
+    """A body that no task can be read from, on its way to the dead queue of its lane's source; from
+    a shared lane, where nothing tells the source, to where `status` alarms."""
     source, kind = lanes.split_lane(lane)
     headers = {
         "source": source,
@@ -68,7 +69,8 @@ def for_unreadable(lane: str, body: bytes, reason: str, message: str, now: float
         "last_failure": iso(now),
     }
     properties = _properties(unreadable_id(body), kind, headers, now)
-    return Outgoing("", lanes.dead(source), body, properties)
+    queue = lanes.DROPPED if source == lanes.HEADRACE else lanes.dead(source)
+    return Outgoing("", queue, body, properties)
 
 
 def for_rest(lane: str, body: bytes, delay_s: float, now: float) -> Outgoing:

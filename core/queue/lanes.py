@@ -5,12 +5,15 @@ Everything here is data; rabbitmq/definitions.json is generated from it and chec
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from core.model.task import Kind
 
-HEADRACE = "headrace"  # the one Dramatiq queue; its consumer holds every lane
+# The one Dramatiq queue, whose consumer holds every lane. As a lane's first half it stands for all
+# sources: what is done there costs no request, but keeps a core busy.
+HEADRACE = "headrace"
 DROPPED = "headrace.dropped"  # where the delivery limit leads: `status` alarms on it
 DELIVERY_LIMIT = (
     1_000_000  # 4.x has 20 by default, and six looks in the console would drop a letter
@@ -19,6 +22,9 @@ DELAYS_S = (1, 5, 15, 60, 300, 900, 3600, 21_600)
 # How late a task may come back. Without it the milliseconds that a round takes would turn what is
 # left of 30 s after 15 s into seven shorter rounds.
 LATE_S = 0.25
+
+_SHARED = (Kind.VERIFY,)  # one lane for every source's
+_OWN = tuple(kind for kind in Kind if kind not in _SHARED)  # in the order of their turns
 
 _QUORUM: dict[str, Any] = {"x-queue-type": "quorum"}
 
@@ -32,12 +38,13 @@ class Queue:
 
 
 def lane(source: str, kind: Kind) -> str:
-    """`weibo.image`: where the tasks of one source and kind wait."""
-    return f"{source}.{kind}"
+    """`weibo.image`, `headrace.verify`: where the tasks of one source and kind wait."""
+    return f"{HEADRACE if kind in _SHARED else source}.{kind}"
 
 
 def split_lane(name: str) -> tuple[str, Kind]:
-    """The source and kind of a lane. Raises ValueError for any other name."""
+    """The owner of a lane's slots, a source or `headrace`, and its kind. Raises ValueError for any
+    other name."""
     source, _, kind = name.rpartition(".")
     if not source:
         raise ValueError(f"{name!r} is no lane: expected SOURCE.KIND")
@@ -54,9 +61,14 @@ def delay(seconds: int) -> str:
     return f"{HEADRACE}.delay.{seconds}s"
 
 
-def lanes_of(source: str) -> tuple[str, ...]:
-    """Every lane of a source, in the order of their turns."""
-    return tuple(lane(source, kind) for kind in Kind)
+def lanes_of(owner: str) -> tuple[str, ...]:
+    """Every lane whose slots are `owner`'s, a source or `headrace`, in the order of their turns."""
+    return tuple(lane(owner, kind) for kind in (_SHARED if owner == HEADRACE else _OWN))
+
+
+def with_shared(slots: Mapping[str, int | None]) -> dict[str, int | None]:
+    """The owners of slots among whom the shared lanes' is, whether named or not."""
+    return dict(slots) | {HEADRACE: slots.get(HEADRACE)}
 
 
 def lane_queue(name: str) -> Queue:

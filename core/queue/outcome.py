@@ -10,9 +10,10 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True)
 class Settled:
     """Everything that follows is durable and confirmed: acknowledge. `prompt` when its first
-    token came at once."""
+    token came at once; `done` when the task ended well, so that other copies have nothing to do."""
 
     prompt: bool = True
+    done: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from types import TracebackType
 
 from core.clock import Clock
 from core.errors import BrokerDown, Misconfigured
+from core.model.task import Kind
 from core.ports import Copy, DeadLetter
 from core.queue import envelope, lanes
 from core.queue.confirms import Window
@@ -29,7 +30,7 @@ class RabbitPublisher:
 
     _lock: threading.Lock
     _link: Link | None
-    _counted: dict[str, tuple[float, int]]  # by source: when, how many
+    _counted: dict[tuple[str, Kind | None], tuple[float, int]]  # when, how many
 
     def __init__(
         self,
@@ -83,15 +84,16 @@ class RabbitPublisher:
 
     # --- ports.Depths ---
 
-    def ready(self, source: str) -> int:
+    def ready(self, source: str, kind: Kind | None = None) -> int:
         self._check_sources([source])
         now = self._clock.monotonic()
-        counted_at, count = self._counted.get(source, (float("-inf"), 0))
+        counted_at, count = self._counted.get((source, kind), (float("-inf"), 0))
         if now - counted_at < _FRESH_S:
             return count
-        probe = Probe(lanes.lanes_of(source), now)
+        names = lanes.lanes_of(source) if kind is None else (lanes.lane(source, kind),)
+        probe = Probe(names, now)
         self._wait(probe)
-        self._counted[source] = (now, probe.ready)
+        self._counted[source, kind] = (now, probe.ready)
         return probe.ready
 
     def close(self) -> None:

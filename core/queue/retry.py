@@ -80,7 +80,7 @@ class Retry(Middleware):
     ) -> None:
         delivery = cast("Delivery", message)
         if exception is None:
-            delivery.outcome = Settled(delivery.prompt)
+            delivery.outcome = Settled(delivery.prompt, done=True)
         elif isinstance(exception, HeadraceError):
             self._conclude(delivery, exception)
         else:

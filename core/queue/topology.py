@@ -31,9 +31,11 @@ def queues(sources: Iterable[str]) -> tuple[lanes.Queue, ...]:
     of_sources = [
         queue
         for source in sources
+        if source != lanes.HEADRACE  # as a lane's first half it is no source
         for queue in (*map(lanes.lane_queue, lanes.lanes_of(source)), lanes.dead_queue(source))
     ]
-    return (lanes.dropped_queue(), *of_sources, *map(lanes.delay_queue, lanes.DELAYS_S))
+    shared = map(lanes.lane_queue, lanes.lanes_of(lanes.HEADRACE))
+    return (lanes.dropped_queue(), *shared, *of_sources, *map(lanes.delay_queue, lanes.DELAYS_S))
 
 
 def exchanges() -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from core.clock import Clock
 from core.queue.delivery import Delivery
-from core.queue.lanes import lanes_of, split_lane
+from core.queue.lanes import lanes_of, split_lane, with_shared
 from core.queue.outcome import Settled, ToHead
 
 STALE_S = 60.0  # buffered so long: other processes shall have it (facts, RabbitMQ: prefetch)
@@ -118,8 +118,8 @@ def _take(buffer: deque[Delivery]) -> list[Delivery]:
 
 
 class Turns:
-    """Every source of the process. `sources` maps names to their `concurrency`, None for a
-    quarter of the threads."""
+    """Every source of the process, and `headrace`, which owns the shared lanes. `sources` maps
+    names to their `concurrency`, None for a quarter of the threads."""
 
     def __init__(
         self, sources: Mapping[str, int | None], clock: Clock, *, threads: int = DEFAULT_THREADS
@@ -128,7 +128,7 @@ class Turns:
         self._lock = threading.Lock()
         self._sources = {
             name: _Source(wanted, {lane: deque() for lane in lanes_of(name)})
-            for name, wanted in sources.items()
+            for name, wanted in with_shared(sources).items()
         }
         self._order = deque(self._sources.values())
         self._threads = threads
@@ -259,10 +259,11 @@ class Turns:
         with self._lock:
             return len(self._sources[source].in_hand)
 
-    def buffered(self, source: str) -> int:
-        """How many wait here for a slot."""
+    def buffered(self, source: str, lane: str | None = None) -> int:
+        """How many wait here for a slot, in all lanes or in one."""
         with self._lock:
-            return sum(len(buffer) for buffer in self._sources[source].buffers.values())
+            buffers = self._sources[source].buffers
+            return sum(len(buffers[name]) for name in buffers if lane in (None, name))
 
     def wait_s(self, limit_s: float) -> float:
         """Seconds until there may be more to hand on, `limit_s` at most: until a rest or a closure

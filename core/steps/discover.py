@@ -16,13 +16,20 @@ from core.fetch.fetcher import Fetcher
 from core.model.addresses import strike
 from core.model.post import FeedPage
 from core.model.source import SourceTerms
-from core.model.task import DiscoverPayload, ImagePayload, Task, discover_task, image_task
+from core.model.task import (
+    DiscoverPayload,
+    ImagePayload,
+    ManifestPayload,
+    Task,
+    discover_task,
+    media_task,
+)
 from core.model.walk import Walk, WalkEnd, WalkPage, WalkState
 from core.ports import Copy, Depths, Ledger
 from core.sources import adapter
 from core.sources.adapter import Adapter, PageInput
 from core.steps.actions import Action, Publish
-from core.steps.page import CURSOR_REPEATS, ending_of, image_payload, without_secrets
+from core.steps.page import CURSOR_REPEATS, ending_of, media_payload, without_secrets
 from core.steps.run import Run
 from core.store.posts import Seen
 from core.store.store import Store
@@ -161,10 +168,10 @@ class DiscoverStep:
         seen = self.store.posts.put_page(
             page.posts, source=task.source, feed=payload.feed, walk=payload.walk
         )
-        media: dict[str, ImagePayload] = {}
+        media: dict[str, ImagePayload | ManifestPayload] = {}
         for post in page.posts:
             for record in post.media:
-                found = image_payload(task.source, payload.feed, post, record)
+                found = media_payload(task.source, payload.feed, post, record)
                 media.setdefault(found.media, found)
         return WalkPage(
             walk=payload.walk,
@@ -195,7 +202,7 @@ class DiscoverStep:
             generation = self.store.media.open_generation(found.media)
             if generation is not None:
                 yield Copy(
-                    image_task(
+                    media_task(
                         task.source, found, generation=generation, max_attempts=self.max_attempts
                     )
                 )

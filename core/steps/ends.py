@@ -9,7 +9,14 @@ from typing import assert_never
 from core.clock import Clock
 from core.model.addresses import strike
 from core.model.end import EndState, Failure, MediaEnd
-from core.model.task import DiscoverPayload, ImagePayload, Task
+from core.model.task import (
+    DiscoverPayload,
+    FragmentPayload,
+    ImagePayload,
+    ManifestPayload,
+    Task,
+    VerifyPayload,
+)
 from core.model.walk import WalkEnd, WalkPage, WalkState
 from core.store.store import Store
 
@@ -63,9 +70,10 @@ def finish_commits(store: Store) -> None:
 def dead_end(
     task: Task, failure: Failure, clock: Clock, secrets: tuple[str, ...]
 ) -> MediaEnd | WalkEnd:
-    """How a dead task's subject ended: a media without its file, or a walk that broke."""
+    """How a dead task's subject ended: a media without its file, or a walk that broke. What dies of
+    a video with a plan ends otherwise: see burial.py."""
     match task.payload:
-        case ImagePayload() as payload:
+        case ImagePayload() | ManifestPayload() as payload:
             return MediaEnd(
                 media=payload.media,
                 generation=task.generation,
@@ -93,5 +101,7 @@ def dead_end(
                 pages=payload.page - 1,
                 closed_at=clock.now(),
             )
+        case FragmentPayload() | VerifyPayload():
+            raise TypeError(f"{task.id}: how a planned video ends is for burial.py to say")
         case _ as never:
             assert_never(never)

@@ -10,13 +10,14 @@ from pathlib import Path
 from core import errors
 from core.clock import Clock
 from core.fetch.fetcher import Download, Fetcher
-from core.fetch.inspect import Inspected, inspect
+from core.fetch.inspect import MANIFEST, Inspected, inspect
 from core.model.addresses import strike
 from core.model.end import EndState, MediaEnd, MediaFile
 from core.model.request import Request
 from core.model.source import SourceTerms
-from core.model.task import ImagePayload
-from core.steps.actions import Action
+from core.model.task import ImagePayload, ManifestPayload, Task, media_task
+from core.ports import Copy
+from core.steps.actions import Action, Publish
 from core.steps.run import Run
 from core.store.staging import StagedPartial
 from core.store.store import Store
@@ -34,15 +35,13 @@ class ImageStep:
     clock: Clock
 
     def __call__(self, run: Run) -> Iterator[Action]:
-        """Yield the media's end once its object is durable."""
+        """Yield the media's end once its object is durable; or, where the address turns out to be a
+        manifest's, the task that reads it."""
         payload = run.task.payload
         assert isinstance(payload, ImagePayload)  # noqa: S101 - the lane says so
-        if payload.rendition is not None and payload.rendition.manifest is not None:
-            raise errors.Unsupported(
-                f"{strike(payload.url)} is a {payload.rendition.manifest} manifest: this version "
-                "gets plain files only",
-                reason="unsupported_manifest",
-            )
+        if self._is_known_manifest(payload):
+            yield Publish((_manifest_copy(run.task, payload),))
+            return
         terms = self.terms(run.task.source)
         partial = self.store.staging.take(payload.media, run.token)
         try:
@@ -54,8 +53,18 @@ class ImageStep:
         except errors.Released:
             partial.hand_over()
             raise
+        except errors.Unsupported as error:
+            if error.reason != MANIFEST:
+                raise
+            yield Publish((_manifest_copy(run.task, payload),))
         finally:
             partial.close()
+
+    def _is_known_manifest(self, payload: ImagePayload) -> bool:
+        """By the feed's word, or because an earlier run found one: then there is its plan."""
+        if payload.rendition is not None and payload.rendition.manifest is not None:
+            return True
+        return self.store.videos.plan(payload.media) is not None
 
     def _download(
         self, run: Run, payload: ImagePayload, terms: SourceTerms, partial: StagedPartial
@@ -102,6 +111,19 @@ class ImageStep:
                 trailing_bytes=inspected.trailing_bytes,
             ),
         )
+
+
+def _manifest_copy(task: Task, payload: ImagePayload) -> Copy:
+    """The same media, in the same generation, by its manifest."""
+    fields = payload.model_dump(exclude={"kind", "hashes"})
+    return Copy(
+        media_task(
+            task.source,
+            ManifestPayload.model_validate(fields),
+            generation=task.generation,
+            max_attempts=task.max_attempts,
+        )
+    )
 
 
 def _checked(partial: StagedPartial, payload: ImagePayload, download: Download) -> Inspected:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from core.model.addresses import without_parameters
 from core.model.post import FeedPage, MediaRecord, Post, Rendition
 from core.model.source import SourceTerms
-from core.model.task import DiscoverPayload, ImagePayload
+from core.model.task import DiscoverPayload, ImagePayload, ManifestPayload
 from core.model.walk import WalkPage
 
 CURSOR_REPEATS = "cursor_repeats"
+_READABLE = (None, "hls")  # a plain file, and the manifests of core/manifests
 
 
 def ending_of(page: WalkPage, payload: DiscoverPayload) -> str | None:
@@ -22,29 +23,34 @@ def ending_of(page: WalkPage, payload: DiscoverPayload) -> str | None:
     return None
 
 
-def image_payload(source: str, feed: str, post: Post, record: MediaRecord) -> ImagePayload:
-    """What an image task needs of a media that a post shows."""
+def media_payload(
+    source: str, feed: str, post: Post, record: MediaRecord
+) -> ImagePayload | ManifestPayload:
+    """What the task needs that gets a media which a post shows."""
     chosen = _choose(record)
-    return ImagePayload(
-        media=record.id(source),
-        media_kind=record.kind,
-        url=chosen.url,
-        rendition=chosen,
-        post=post.id(source),
-        feed=feed,
-        position=record.position,
-        title=record.title or post.title,
-        author=post.author.name if post.author else None,
-        created_at=post.created_at.isoformat() if post.created_at else None,
-        referer=record.referer,
-        hashes=record.hashes if len(record.renditions) == 1 else {},
-    )
+    fields = {
+        "media": record.id(source),
+        "media_kind": record.kind,
+        "url": chosen.url,
+        "rendition": chosen,
+        "post": post.id(source),
+        "feed": feed,
+        "position": record.position,
+        "title": record.title or post.title,
+        "author": post.author.name if post.author else None,
+        "created_at": post.created_at.isoformat() if post.created_at else None,
+        "referer": record.referer,
+    }
+    if chosen.manifest is not None:
+        return ManifestPayload.model_validate(fields)
+    hashes = record.hashes if len(record.renditions) == 1 else {}
+    return ImagePayload.model_validate(fields | {"hashes": hashes})
 
 
 def _choose(record: MediaRecord) -> Rendition:
-    """The best plain file; a manifest only where nothing else is offered."""
-    plain = (rendition for rendition in record.renditions if rendition.manifest is None)
-    return next(plain, record.renditions[0])
+    """The best of those that we can read; where there is none, the best, to be refused by name."""
+    readable = (found for found in record.renditions if found.manifest in _READABLE)
+    return next(readable, record.renditions[0])
 
 
 def without_secrets(page: FeedPage, terms: SourceTerms) -> FeedPage:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from core import errors
 from core.clock import Clock
 from core.model.end import EndState, MediaEnd
-from core.model.task import ImagePayload, Kind, Task, subject
+from core.model.task import DiscoverPayload, Kind, Task, subject
 from core.ports import Budget, DeadLetter, Early, Held, Ledger, Publisher, Superseded, Vanished
 from core.steps.actions import Action, Publish, published_by
 from core.steps.ends import Observer, finish_commit, write_end
@@ -88,6 +88,8 @@ class Performer:
             return
         self._hold_lease(run)
         write_end(self.store, action)
+        if isinstance(action, MediaEnd) and action.video is not None:
+            self.ledger.forget_join(action.media)
         self.on_end(action)
 
     def _hold_lease(self, run: Run) -> None:
@@ -112,20 +114,16 @@ class Performer:
                 return Run(lease.task, lease.token, deadline, granted)
 
     def _has_ended(self, task: Task) -> bool:
-        if not isinstance(task.payload, ImagePayload):
+        if isinstance(task.payload, DiscoverPayload):
             return False  # a page's end is looked for by its step
         end = self.store.media.ended(task.payload.media, task.generation)
         if end is None:
             return False
         finish_commit(self.store, end)
-        if end.state is not EndState.GOT and end.generation == task.generation:
-            self._bury_again(task, end)
-        return True
-
-    def _bury_again(self, task: Task, end: MediaEnd) -> None:
-        """The letter may be what the crash took; lists merge letters by id."""
-        if end.failure is not None:
+        if _is_its_own(end, task) and end.failure is not None:
+            # The letter may be what the crash took; lists merge letters by id.
             self.publisher.bury(DeadLetter(task, end.failure))
+        return True
 
     def _check_store(self, task: Task) -> None:
         """A worker that sees another store must not do this store's work there."""
@@ -157,6 +155,14 @@ class Performer:
         except errors.SharedStateDown as error:
             # Nothing goes out without the shared state anyway; the source may say it once more.
             logger.warning("source %s not blocked for %.0f s: %s", source, seconds, error)
+
+
+def _is_its_own(end: MediaEnd, task: Task) -> bool:
+    """Whether the media ended by the death of just this task. Of a video in pieces many tasks come
+    after its end, each of which would be one more letter of the same."""
+    if end.generation != task.generation or end.state is EndState.GOT:
+        return False
+    return end.video is None and task.kind in {Kind.IMAGE, Kind.MANIFEST}
 
 
 def _of(task: Task, error: errors.HeadraceError) -> errors.HeadraceError:

@@ -25,11 +25,11 @@ class Run:
     _progress: bool = False
 
     def progress(self, size_bytes: int) -> None:
-        """More bytes are safe in the partial. Raises `LeaseLost` once another worker holds the
-        task: two writers would do the same work twice."""
+        """More bytes are safe in the partial (0: some were read that nobody needs). Raises
+        `LeaseLost` once another worker holds the task: two writers would do the same work twice."""
         self.check()
         self.bytes_read += size_bytes
-        self._progress = True
+        self._progress |= size_bytes > 0
 
     def check(self) -> None:
         """Raise `LeaseLost` if the lease is another's."""

@@ -12,7 +12,14 @@ from core.errors import Misconfigured
 from core.model.addresses import strike, without_parameters
 from core.model.end import EndState, MediaEnd
 from core.model.ids import feed_id
-from core.model.task import DiscoverPayload, ImagePayload, Task, discover_task, image_task
+from core.model.task import (
+    DiscoverPayload,
+    ImagePayload,
+    ManifestPayload,
+    Task,
+    discover_task,
+    media_task,
+)
 from core.model.walk import FeedRecord, Walk
 from core.ports import Copy
 from core.settings import DEFAULT_SOURCE, Settings
@@ -103,7 +110,7 @@ def resume_task(store: Store, record: FeedRecord, clock: Clock, *, max_attempts:
 def submitted(task: Task, store: Store, clock: Clock) -> Task:
     """A task as a person's command publishes it: its serial is the time, so that it goes before
     every older copy, also before those that a lost RabbitMQ took and the ledger remembers."""
-    return task.model_copy(update={"store": store.id, "serial": int(clock.now())})
+    return task.model_copy(update={"store": store.id, "serial": int(clock.now() * 1000)})
 
 
 def _where(store: Store, walk: Walk) -> tuple[int, str | None]:
@@ -117,7 +124,7 @@ def _where(store: Store, walk: Walk) -> tuple[int, str | None]:
     return page, cursor
 
 
-def listed(store: Store, feed: str) -> Iterator[ImagePayload]:
+def listed(store: Store, feed: str) -> Iterator[ImagePayload | ManifestPayload]:
     """The media on every page that was read of a feed; repeated where pages repeat them."""
     for walk in store.walks.all(feed):
         for page in store.walks.pages(feed, walk.walk):
@@ -125,14 +132,19 @@ def listed(store: Store, feed: str) -> Iterator[ImagePayload]:
 
 
 def offer(
-    store: Store, source: str, payload: ImagePayload, *, max_attempts: int, retry_dead: bool
+    store: Store,
+    source: str,
+    payload: ImagePayload | ManifestPayload,
+    *,
+    max_attempts: int,
+    retry_dead: bool,
 ) -> Copy | None:
     """A media's task once more: as it is while it has no end; in a new generation when it ended by
     a passing fault (by any, with `retry_dead`). None for one that needs no more."""
     generation = _open_generation(store, payload.media, retry_dead=retry_dead)
     if generation is None:
         return None
-    return Copy(image_task(source, payload, generation=generation, max_attempts=max_attempts))
+    return Copy(media_task(source, payload, generation=generation, max_attempts=max_attempts))
 
 
 def _open_generation(store: Store, media: str, *, retry_dead: bool) -> int | None:

@@ -9,13 +9,14 @@ import pytest
 
 from core.errors import Misconfigured
 from core.model.end import Failure
+from core.model.task import Kind
 from core.ports import Copy, DeadLetter
 from core.queue.consumer import HOLD_S
 from core.queue.delivery import Delivery
 from core.queue.embedded import EmbeddedConsumer, EmbeddedQueue
 from core.queue.outcome import Settled, ToHead
 from tests.support.clock import FakeClock
-from tests.support.tasks import a_discover_task, an_image_task
+from tests.support.tasks import a_discover_task, a_fragment_task, a_verify_task, an_image_task
 
 
 class Bench:
@@ -192,3 +193,99 @@ def test_what_was_never_begun_goes_back_to_its_lane() -> None:
     EmbeddedConsumer(bench.queue, timeout_s=1).requeue([bench.take()])
 
     assert bench.queue.ready("feed") == 1
+
+
+def test_the_depth_of_one_kind_can_be_asked_for() -> None:
+    bench = Bench()
+    bench.put("1")
+    bench.queue.publish([Copy(a_fragment_task())])
+
+    assert bench.queue.ready("feed", Kind.FRAGMENT) == 1
+
+
+def test_a_newer_copy_takes_the_place_of_one_that_rests() -> None:
+    """A video's watchdog must not keep a run open for minutes after its join."""
+    bench = Bench()
+    bench.queue.publish([Copy(a_verify_task(serial=1), 300.0)])
+    bench.queue.publish([Copy(a_verify_task(serial=2))])
+
+    joined = bench.take()
+    bench.end(joined, Settled())
+
+    assert joined.task.serial == 2
+    assert bench.queue.idle.is_set()
+    assert bench.queue.take(400.0) is None
+
+
+def test_a_newer_copy_in_the_same_window_does_too() -> None:
+    bench = Bench()
+    bench.queue.publish([Copy(a_verify_task(serial=1), 300.0), Copy(a_verify_task(serial=2))])
+
+    assert bench.queue.open_tasks() == 1
+
+
+def test_a_copy_as_old_as_one_that_rests_is_dropped() -> None:
+    bench = Bench()
+    bench.queue.publish([Copy(a_verify_task(serial=1), 300.0)])
+    bench.queue.publish([Copy(a_verify_task(serial=1))])
+
+    assert bench.queue.take(0.0) is None
+    assert bench.queue.open_tasks() == 1
+
+
+def test_a_copy_that_rests_goes_when_its_task_is_done() -> None:
+    """Of two joins of a video one waits for the other's lease: for nothing, once that is done."""
+    bench = Bench(feed=2, headrace=2)
+    bench.queue.publish([Copy(a_verify_task(serial=1))])
+    running = bench.take()
+    bench.queue.publish([Copy(a_verify_task(serial=2), 30.0)])
+
+    bench.end(running, Settled(done=True))
+
+    assert bench.queue.idle.is_set()
+    assert bench.queue.take(60.0) is None
+
+
+def test_a_copy_of_a_later_generation_rests_on() -> None:
+    bench = Bench(feed=2, headrace=2)
+    bench.queue.publish([Copy(a_verify_task(serial=1))])
+    running = bench.take()
+    bench.queue.publish([Copy(a_verify_task(serial=2, generation=2), 30.0)])
+
+    bench.end(running, Settled(done=True))
+
+    assert bench.take(60.0).task.generation == 2
+
+
+def test_a_retry_rests_on_when_its_failed_run_is_settled() -> None:
+    bench = Bench()
+    bench.put("1")
+    failed = bench.take()
+    bench.queue.publish([Copy(failed.task.model_copy(update={"serial": 1}), 30.0)])
+
+    bench.end(failed, Settled())
+
+    assert bench.take(60.0).task.serial == 1
+
+
+def test_one_that_is_in_hand_is_not_replaced() -> None:
+    bench = Bench(feed=2, headrace=2)
+    bench.queue.publish([Copy(a_verify_task(serial=1))])
+    running = bench.take()
+    bench.queue.publish([Copy(a_verify_task(serial=2))])
+    newer = bench.take()
+    bench.end(running, Settled())
+    bench.end(newer, Settled())
+
+    assert bench.queue.idle.is_set()
+
+
+def test_one_without_an_outcome_does_not_come_back_beside_a_newer_copy() -> None:
+    bench = Bench(feed=2, headrace=2)
+    bench.queue.publish([Copy(a_verify_task(serial=1))])
+    running = bench.take()
+    bench.queue.publish([Copy(a_verify_task(serial=2), 300.0)])
+    bench.end(running, None)
+
+    assert bench.queue.open_tasks() == 1
+    assert bench.take(400.0).task.serial == 2

@@ -8,7 +8,8 @@ from core.queue import lanes
 
 @given(st.from_regex(r"[a-z0-9_-]{1,40}", fullmatch=True), st.sampled_from(Kind))
 def test_a_lane_splits_into_what_it_was_made_of(source, kind):
-    assert lanes.split_lane(lanes.lane(source, kind)) == (source, kind)
+    owner = lanes.HEADRACE if kind is Kind.VERIFY else source
+    assert lanes.split_lane(lanes.lane(source, kind)) == (owner, kind)
 
 
 @pytest.mark.parametrize("name", ["headrace", ".image", "feed.dead", "feed.", ""])
@@ -51,3 +52,18 @@ def test_no_queue_of_ours_forgets_by_itself():
     assert not forgetful & set(lanes.dead_queue("feed").arguments)
     assert not forgetful & set(lanes.lane_queue("feed.image").arguments)
     assert "x-expires" not in lanes.delay_queue(5).arguments
+
+
+def test_a_sources_lanes_stand_in_the_order_of_their_turns():
+    kinds = [name.partition(".")[2] for name in lanes.lanes_of("feed")]
+    assert kinds == ["discover", "fragment", "manifest", "image"]
+
+
+def test_joins_of_all_sources_wait_in_one_lane():
+    assert lanes.lane("feed", Kind.VERIFY) == lanes.lane("press", Kind.VERIFY) == "headrace.verify"
+    assert lanes.lanes_of(lanes.HEADRACE) == ("headrace.verify",)
+
+
+@pytest.mark.parametrize("named", [{"feed": 2}, {"feed": 2, lanes.HEADRACE: None}])
+def test_the_shared_lanes_have_an_owner_whether_named_or_not(named):
+    assert lanes.with_shared(named) == {"feed": 2, lanes.HEADRACE: None}

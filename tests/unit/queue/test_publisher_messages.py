@@ -1,9 +1,9 @@
 from core.model.end import Failure
 from core.model.task import Kind
 from core.ports import Copy, DeadLetter
-from core.queue import envelope
+from core.queue import envelope, lanes
 from core.queue.message import decode
-from tests.support.tasks import an_image_task
+from tests.support.tasks import a_verify_task, an_image_task
 
 NOW = 1_700_000_000.5
 FAILURE = Failure(
@@ -79,6 +79,25 @@ def test_an_unreadable_body_is_kept_as_it_came():
 
     assert (message.routing_key, message.body) == ("feed.dead", b"\xff{")
     assert message.properties.headers["reason"] == "bad_message"
+
+
+def test_a_join_goes_to_the_lane_that_all_sources_share():
+    message = envelope.for_copy(Copy(a_verify_task(source="press")), NOW)
+
+    assert message.routing_key == "headrace.verify"
+    assert message.properties.headers["source"] == "press"
+
+
+def test_a_joins_letter_goes_to_its_sources_dead_queue():
+    message = envelope.for_letter(DeadLetter(a_verify_task(source="press"), FAILURE), NOW)
+
+    assert message.routing_key == "press.dead"
+
+
+def test_an_unreadable_body_of_the_shared_lane_goes_where_status_alarms():
+    message = envelope.for_unreadable("headrace.verify", b"\xff{", "bad_message", "?", NOW)
+
+    assert message.routing_key == lanes.DROPPED
 
 
 def test_a_body_that_rests_comes_back_to_its_own_lane():

@@ -54,7 +54,7 @@ class Desk:
 
 
 def test_a_good_end_is_settled() -> None:
-    assert Desk().after(None).outcome == Settled(prompt=True)
+    assert Desk().after(None).outcome == Settled(prompt=True, done=True)
 
 
 def test_a_good_end_says_whether_its_token_came_at_once() -> None:
@@ -62,7 +62,7 @@ def test_a_good_end_says_whether_its_token_came_at_once() -> None:
     delivery.prompt = False
     desk.retry.after_process_message(None, delivery)
 
-    assert delivery.outcome == Settled(prompt=False)
+    assert delivery.outcome == Settled(prompt=False, done=True)
 
 
 def test_a_transient_error_is_published_again_and_then_settled() -> None:

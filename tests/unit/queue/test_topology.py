@@ -27,6 +27,14 @@ def test_every_source_has_its_lanes_and_a_dead_queue():
     assert {"feed.discover", "feed.image", "feed.dead", "press.image", "press.dead"} <= names
 
 
+def test_what_all_sources_share_is_declared_once_and_is_no_source():
+    names = [queue.name for queue in topology.queues(["feed", lanes.HEADRACE, "press"])]
+
+    assert names.count("headrace.verify") == 1
+    assert "headrace.dead" not in names
+    assert "feed.verify" not in names
+
+
 def test_where_things_lead_is_declared_before_what_leads_there():
     names = [queue.name for queue in topology.queues(["feed"])]
 

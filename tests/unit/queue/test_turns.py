@@ -10,7 +10,7 @@ from core.queue.outcome import Settled, ToHead
 from core.queue.turns import LONG_HELD_S, STALE_S, Turns
 from tests.support.clock import FakeClock
 from tests.support.queue import a_delivery
-from tests.support.tasks import a_discover_task, an_image_task
+from tests.support.tasks import a_discover_task, a_fragment_task, a_verify_task, an_image_task
 
 
 class Hand:
@@ -389,3 +389,59 @@ def test_there_is_no_wait_when_a_rest_has_just_ended() -> None:
     hand.clock.advance(0.25)
 
     assert hand.turns.wait_s(1.0) == 0.0
+
+
+# --- videos ---
+
+
+def test_a_source_hands_on_pages_then_fragments_then_images() -> None:
+    hand = Hand({"a": 3})
+    hand.add("a")
+    hand.add(task=a_fragment_task(source="a"))
+    hand.add(task=a_discover_task(source="a"))
+
+    assert tags(hand.take(3)) == [3, 2, 1]
+
+
+def test_many_fragments_leave_every_eighth_turn_to_the_others() -> None:
+    hand = Hand({"a": 1})
+    for piece in range(20):
+        hand.add(task=a_fragment_task(piece=piece, source="a"))
+    hand.add("a", count=2)
+
+    handed = []
+    for _ in range(16):
+        (delivery,) = hand.take()
+        handed.append(delivery.lane)
+        hand.end(delivery, Settled())
+
+    assert handed.count("a.image") == 2
+
+
+def test_a_join_takes_no_slot_of_its_source() -> None:
+    hand = Hand({"a": 1, "headrace": 2})
+    hand.add("a", count=2)
+    for number in range(3):
+        hand.add(task=a_verify_task(f"{number}", source="a"))
+
+    assert sorted(tags(hand.take(10))) == [1, 3, 4]
+    assert (hand.turns.in_hand("a"), hand.turns.in_hand("headrace")) == (1, 2)
+
+
+def test_joins_of_a_closed_source_go_on() -> None:
+    hand = Hand({"a": 1, "headrace": 2})
+    hand.add("a")
+    hand.add(task=a_verify_task(source="a"))
+    hand.turns.close("a")
+
+    assert tags(hand.take(10)) == [2]
+    assert hand.turns.open_lanes(["a.image", "headrace.verify"]) == {"headrace.verify"}
+
+
+def test_one_lanes_depth_can_be_asked_for() -> None:
+    hand = Hand({"a": 1})
+    hand.add("a", count=2)
+    hand.add(task=a_fragment_task(source="a"))
+
+    assert hand.turns.buffered("a", "a.fragment") == 1
+    assert hand.turns.buffered("a") == 3

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from core import errors
 from core.model.end import Failure
 from core.model.source import SourceTerms
-from core.model.task import DiscoverPayload
+from core.model.task import DiscoverPayload, Kind
 from core.steps.ends import dead_end, write_end
 from tests.support.reading import ADDRESS, Killed, Reading, copies_of, ending, pages_of, publish_of
 
@@ -105,6 +106,31 @@ def test_a_page_whose_worker_died_is_read_again_and_nothing_is_missing(reading, 
 
     assert reading.got() == {"a", "b"}
     assert reading.endings() == ["last_page"]
+
+
+def test_a_media_that_is_a_manifest_goes_to_the_manifest_lane(reading):
+    reading.site[ADDRESS] = json.dumps(
+        {
+            "version": "https://jsonfeed.org/version/1.1",
+            "title": "Mill pond",
+            "items": [
+                {
+                    "id": "1",
+                    "attachments": [
+                        {"url": "https://media.example/v.m3u8", "mime_type": "video/mp4"},
+                        {
+                            "url": "https://media.example/live",
+                            "mime_type": "application/vnd.apple.mpegurl",
+                        },
+                    ],
+                }
+            ],
+        }
+    ).encode()
+
+    copies = copies_of(reading.step, reading.trigger())
+
+    assert {copy.task.kind for copy in copies} == {Kind.MANIFEST}
 
 
 def test_a_redelivered_page_is_not_asked_for_again(reading):

@@ -105,6 +105,13 @@ def test_the_thread_ends_when_it_is_closed():
     assert not beating.heartbeat._thread.is_alive()
 
 
+def test_bytes_that_nobody_needs_are_no_progress():
+    beating = Beating()
+    beating.run.progress(0)
+
+    assert not beating.run.take_progress()
+
+
 def test_a_renewal_that_comes_late_takes_no_lease_anew():
     beating = Beating()
     runs = beating.heartbeat.running()

@@ -12,7 +12,10 @@ from core.fetch.fetcher import Fetcher
 from core.model.end import EndState, MediaEnd
 from core.model.post import MediaKind, Rendition
 from core.model.source import SourceTerms
+from core.model.task import Kind, ManifestPayload, Task
+from core.model.video import StagedVideo
 from core.settings import FetchSettings
+from core.steps.actions import Publish
 from core.steps.image import ImageStep
 from core.steps.run import Run
 from tests.support import media
@@ -22,6 +25,7 @@ from tests.support.fetching import LOOPBACK
 from tests.support.site import Site, cut, whole
 from tests.support.store import open_store
 from tests.support.tasks import a_run, an_image_payload, an_image_task
+from tests.support.videos import a_manifest_payload, a_plan
 
 
 class Getting:
@@ -39,9 +43,9 @@ class Getting:
         self.terms = SourceTerms("feed", 10.0, 20)
         self.step = ImageStep(self.store, fetcher, lambda _source: self.terms, self.clock)
 
-    def run(self, path="/x.jpg", *, token="t1", run=Run, **fields) -> MediaEnd:
+    def run(self, path="/x.jpg", *, token="t1", run=Run, generation=1, **fields) -> MediaEnd:
         payload = an_image_payload(self.site.url(path), **fields)
-        task = an_image_task(payload=payload, attempts=1)
+        task = an_image_task(payload=payload, attempts=1, generation=generation)
         (end,) = self.step(a_run(task, token, run))
         return end
 
@@ -122,23 +126,49 @@ def test_row_10_html_is_not_filed_as_a_picture_whatever_it_is_called(getting, to
     assert caught.value.reason == "html_instead_of_media"
 
 
-def test_a_manifest_is_refused_by_name_without_a_request(getting):
+def handed_over(action) -> Task:
+    """The task to which a run handed its media over."""
+    assert isinstance(action, Publish)
+    (copy,) = action.copies
+    return copy.task
+
+
+def test_what_the_feed_calls_a_manifest_is_handed_over_without_a_request(getting):
     rendition = Rendition(url=getting.site.url("/v.m3u8"), manifest="hls")
 
-    with pytest.raises(errors.Unsupported) as caught:
-        getting.run("/v.m3u8", rendition=rendition)
+    task = handed_over(getting.run("/v.m3u8", rendition=rendition))
 
-    assert caught.value.reason == "unsupported_manifest"
+    assert task.kind is Kind.MANIFEST
     assert getting.site.requests == []
 
 
-def test_a_manifest_in_a_plain_files_clothes_is_refused_by_its_content(getting):
+def test_a_manifest_in_a_plain_files_clothes_is_handed_over_by_its_content(getting):
     getting.site.serve("/x.mp4", b"#EXTM3U\n#EXT-X-VERSION:3\n", content_type="video/mp4")
 
-    with pytest.raises(errors.Unsupported) as caught:
-        getting.run("/x.mp4")
+    task = handed_over(getting.run("/x.mp4", title="The race", hashes={}))
 
-    assert caught.value.reason == "unsupported_manifest"
+    assert task.payload == ManifestPayload(
+        **an_image_payload(getting.site.url("/x.mp4"), title="The race").model_dump(
+            exclude={"kind", "hashes"}
+        )
+    )
+    assert list(getting.store.staging.media()) == []
+
+
+def test_the_generation_goes_along_with_what_is_handed_over(getting):
+    rendition = Rendition(url=getting.site.url("/v.m3u8"), manifest="hls")
+
+    assert handed_over(getting.run("/v.m3u8", generation=3, rendition=rendition)).generation == 3
+
+
+def test_a_media_with_a_plan_is_handed_over_without_a_request(getting):
+    url = getting.site.url("/x.mp4")
+    payload = a_manifest_payload(an_image_payload(url).media, url=url)
+    plan = a_plan(2, media=payload.media)
+    getting.store.videos.put_plan(StagedVideo(source="feed", payload=payload, plan=plan))
+
+    assert handed_over(getting.run("/x.mp4")).kind is Kind.MANIFEST
+    assert getting.site.requests == []
 
 
 @pytest.mark.parametrize("algorithm", ["md5", "sha1", "sha256"])

@@ -1,0 +1,99 @@
+"""Puts one piece of a video into its staging, whole; and has the video joined when it is the last.
+Never looks at the plan: it may be large, and the task names all that is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from core import errors
+from core.fetch import types
+from core.fetch.fetcher import Fetcher
+from core.model.addresses import strike
+from core.model.request import Request, Span
+from core.model.source import SourceTerms
+from core.model.task import FragmentPayload
+from core.steps.actions import Action, Publish
+from core.steps.joining import Joining
+from core.steps.run import Run
+from core.store.staging import StagedPartial
+from core.store.store import Store
+
+_NO_PIECES = frozenset({"html", "json"})  # a login or error page with status 200
+
+
+@dataclass(frozen=True, slots=True)
+class FragmentStep:
+    """The step of a `fragment` task."""
+
+    store: Store
+    fetcher: Fetcher
+    terms: Callable[[str], SourceTerms]
+    joining: Joining
+
+    def __call__(self, run: Run) -> Iterator[Action]:
+        """Yield the join, if this was the last piece. A piece that is there, or is known as dead in
+        this generation, is not asked for again."""
+        payload = run.task.payload
+        assert isinstance(payload, FragmentPayload)  # noqa: S101 - the lane says so
+        if not self._is_settled(payload, run.task.generation):
+            self._get(run, payload)
+        run.check()
+        if copies := self.joining.after(run.task):
+            yield Publish(copies)
+
+    def _is_settled(self, payload: FragmentPayload, generation: int) -> bool:
+        videos, piece = self.store.videos, payload.piece
+        if videos.has(payload.media, piece):
+            return True
+        return videos.buried(payload.media, piece, generation) is not None
+
+    def _get(self, run: Run, payload: FragmentPayload) -> None:
+        ident = f"{payload.media}-{payload.piece:06d}"
+        partial = self.store.staging.take(ident, run.token)
+        try:
+            self._download(run, payload, partial)
+            _refuse_page(partial, payload)
+            self.store.videos.put(payload.media, payload.piece, partial.path)
+        except errors.Released:
+            partial.hand_over()
+            raise
+        finally:
+            partial.close()
+
+    def _download(self, run: Run, payload: FragmentPayload, partial: StagedPartial) -> None:
+        request = Request(payload.url, payload.referer, dict(payload.headers))
+        terms = self.terms(run.task.source)
+        with self.fetcher.visit(terms, on_first_token=run.granted) as visit:
+            try:
+                visit.download(request, partial, run.progress, span=_span(payload))
+            finally:
+                run.token_wait_s = visit.token_wait_s
+
+
+def _span(payload: FragmentPayload) -> Span | None:
+    if payload.start is None or payload.length is None:
+        return None
+    return Span(payload.start, payload.length)
+
+
+def _refuse_page(partial: StagedPartial, payload: FragmentPayload) -> None:
+    """A page where a piece should be goes, so that another attempt starts from nothing."""
+    name = types.name_of_other(_head(partial.path))
+    if name in _NO_PIECES:
+        partial.restart()
+        raise errors.NotMedia(
+            f"{strike(payload.url)}: {name} instead of a piece of a video",
+            reason=f"{name}_instead_of_media",
+        )
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(types.HEAD_BYTES)
+    except OSError as error:
+        raise errors.StorageDown(
+            f"{path}: {error.strerror}; check the store's disk and permissions"
+        ) from error

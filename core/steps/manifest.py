@@ -1,0 +1,143 @@
+"""Turns a video's manifest into a plan, durably, and its plan into fragment tasks. Asks for nothing
+when there is a plan: the first durable one holds for as long as the video is open."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from core import errors
+from core.fetch.fetcher import Fetcher, PageBody, Visit
+from core.manifests import Origin, SelectionPolicy, build_plan, choose, parse, read_wanted
+from core.model.addresses import strike
+from core.model.plan import Plan
+from core.model.request import Request
+from core.model.source import SourceTerms
+from core.model.task import Kind, ManifestPayload, Task
+from core.model.video import StagedVideo
+from core.ports import Depths
+from core.steps.actions import Action, Publish
+from core.steps.run import Run
+from core.steps.video_tasks import VideoTasks
+from core.store.store import Store
+
+KEY_BYTES = 16  # of AES-128
+HELD_BACK_S = 15.0  # how long a manifest waits when enough fragments are open
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestStep:
+    """The step of a `manifest` task."""
+
+    store: Store
+    fetcher: Fetcher
+    terms: Callable[[str], SourceTerms]
+    policy: Callable[[str], SelectionPolicy]
+    depths: Depths
+    high_water: int
+    tasks: VideoTasks
+    on_plan: Callable[[], None] = lambda: None  # told once there are pieces to get
+
+    def __call__(self, run: Run) -> Iterator[Action]:
+        """Yield the video's watchdog and fragments; the join at once if nothing is missing."""
+        payload = run.task.payload
+        assert isinstance(payload, ManifestPayload)  # noqa: S101 - the lane says so
+        staged = self.store.videos.plan(payload.media)
+        if staged is None:
+            self._hold_back(run.task)
+            staged = self._keep(self._read(run, payload))
+        yield from self._fan_out(run, staged)
+
+    # --- the plan ---
+
+    def _hold_back(self, task: Task) -> None:
+        """Only by fragments: manifests that wait must not keep each other waiting."""
+        open_fragments = self.depths.ready(task.source, Kind.FRAGMENT)
+        if open_fragments > self.high_water:
+            raise errors.Backpressure(
+                f"{task.source} has {open_fragments} fragments open, over its high-water mark of "
+                f"{self.high_water}: the next manifest waits",
+                delay_s=HELD_BACK_S,
+            )
+
+    def _keep(self, staged: StagedVideo) -> StagedVideo:
+        media = staged.payload.media
+        self.store.videos.put_plan(staged)
+        kept = self.store.videos.plan(media)
+        if kept is None:  # the video ended this very moment, by another worker
+            raise errors.LeaseLost(f"video {media} has ended")
+        return kept
+
+    def _read(self, run: Run, payload: ManifestPayload) -> StagedVideo:
+        terms = self.terms(run.task.source)
+        with self.fetcher.visit(terms, on_first_token=run.granted) as visit:
+            try:
+                reading = _Reading(visit, run, payload)
+                plan = self._plan(reading, terms)
+                keys = {url: reading.key(url) for url in plan.key_urls}
+            finally:
+                run.token_wait_s = visit.token_wait_s
+        return StagedVideo(source=run.task.source, payload=payload, plan=plan, keys=keys)
+
+    def _plan(self, reading: _Reading, terms: SourceTerms) -> Plan:
+        payload = reading.payload
+        body, final_url = reading.get(payload.url)
+        found = parse(body, final_url)
+        choice = choose(found, self.policy(terms.name))
+        playlists = read_wanted(found, choice, reading.get)
+        origin = Origin(
+            media=payload.media,
+            source=terms.name,
+            manifest_url=payload.url,
+            final_url=final_url,
+            manifest_sha256=hashlib.sha256(body).hexdigest(),
+            secret_names=tuple(terms.secret_query),
+        )
+        return build_plan(origin, choice, playlists)
+
+    # --- what follows ---
+
+    def _fan_out(self, run: Run, staged: StagedVideo) -> Iterator[Action]:
+        media, generation, source = staged.payload.media, run.task.generation, run.task.source
+        pieces = len(staged.plan.pieces)
+        standing = self.store.videos.standing(media, pieces, generation)
+        if not standing.missing:
+            yield Publish((self.tasks.verify(source, media, generation),))
+            return
+        yield Publish((self.tasks.watchdog(source, media, generation),))
+        self.on_plan()
+        for window in self.tasks.fragments(staged, standing.missing, generation):
+            run.check()
+            yield window
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """The small bodies that a plan is made from, fetched in one visit."""
+
+    visit: Visit
+    run: Run
+    payload: ManifestPayload
+
+    def get(self, url: str) -> tuple[bytes, str]:
+        """A manifest and its final address."""
+        page = self._page(url)
+        return page.stream.read(), page.url
+
+    def key(self, url: str) -> str:
+        """A key in hex. Raises `Malformed` for one of another length than a key has."""
+        key = self._page(url).stream.read(KEY_BYTES + 1)
+        if len(key) != KEY_BYTES:
+            more = "more than that" if len(key) > KEY_BYTES else f"{len(key)}"
+            raise errors.Malformed(
+                f"{strike(url)}: a key has {KEY_BYTES} bytes, the answer has {more}: does the "
+                "source want a login for it?",
+                reason="bad_key",
+            )
+        return key.hex()
+
+    def _page(self, url: str) -> PageBody:
+        self.run.check()
+        request = Request(url, self.payload.referer, dict(self.payload.headers))
+        return self.visit.page(request)

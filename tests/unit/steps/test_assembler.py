@@ -1,0 +1,53 @@
+"""Where the join finds its tool."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from core.errors import Misconfigured, Transient
+from core.steps import assembler
+from core.steps.assembler import ToolAssembler
+from core.video.ffmpeg import Ffmpeg
+from tests.support.staged import staged_video
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the threads that looked for ffmpeg, which is not there."""
+    names: list[str] = []
+
+    def find() -> Ffmpeg:
+        names.append(threading.current_thread().name)
+        raise Misconfigured("there is no ffmpeg", reason="ffmpeg_missing")
+
+    monkeypatch.setattr(assembler.Ffmpeg, "find", find)
+    return names
+
+
+def finished(name: str) -> None:
+    for thread in threading.enumerate():
+        if thread.name == name:
+            thread.join(timeout=10)
+
+
+def test_ffmpeg_is_looked_for_beside_the_downloads_once(looks: list[str]):
+    tool = ToolAssembler()
+    tool.prepare()
+    tool.prepare()
+    finished("headrace-ffmpeg")
+
+    assert looks == ["headrace-ffmpeg"]
+
+
+def test_a_machine_without_it_is_an_attempt_when_it_is_needed(looks: list[str], tmp_path: Path):
+    tool = ToolAssembler()
+    tool.prepare()
+    finished("headrace-ffmpeg")
+
+    with pytest.raises(Transient, match="there is no ffmpeg"):
+        tool(staged_video(), lambda _piece: tmp_path, tmp_path, lambda: None)
+
+    assert len(looks) == 2
