@@ -13,7 +13,10 @@ fail() {
 }
 
 # The newest settings of the installation, and the folder: a virtual environment can't be moved.
-_wanted() { printf '%s\n%s\n' "$root" "$(cat -- "$root/pyproject.toml" "$root/constraints.txt" | sha256sum)"; }
+# _wanted FFMPEG: what is installed for want of the system's.
+_wanted() {
+    printf '%s\n%s\n' "$root" "$(cat -- "$root/pyproject.toml" "$root/constraints.txt" | sha256sum) $1"
+}
 
 _find_python() {
     local name
@@ -48,11 +51,15 @@ _pip() {
     fi
 }
 
-# ensure_venv run|dev: what running needs, or what the gate needs besides.
+# ensure_venv run|dev: what running needs, or what the gate needs besides. Videos that come in pieces
+# want ffmpeg: where the system has none, a package's own goes into the environment.
 ensure_venv() {
-    local stamp=$venv/.headrace-$1 what=$root base
-    [ "$1" = run ] || what="$root[$1]"
-    if [ -x "$python" ] && [ -e "$stamp" ] && [ "$(cat -- "$stamp")" = "$(_wanted)" ]; then
+    local stamp=$venv/.headrace-$1 what=$root base ffmpeg="" extras
+    command -v ffmpeg >/dev/null || ffmpeg=ffmpeg
+    extras=$ffmpeg
+    [ "$1" = run ] || extras=$1${ffmpeg:+,$ffmpeg}
+    [ -z "$extras" ] || what="$root[$extras]"
+    if [ -x "$python" ] && [ -e "$stamp" ] && [ "$(cat -- "$stamp")" = "$(_wanted "$ffmpeg")" ]; then
         return
     fi
     if ! "$python" -c '' 2>/dev/null || { [ -e "$stamp" ] && [ "$(head -n 1 -- "$stamp")" != "$root" ]; }; then
@@ -61,6 +68,6 @@ ensure_venv() {
     fi
     say "Installing Headrace and what it needs into .venv"
     _pip install --quiet --no-input -c "$root/constraints.txt" -e "$what"
-    _wanted >"$stamp"
-    [ "$1" = run ] || _wanted >"$venv/.headrace-run" # the gate's environment runs everything
+    _wanted "$ffmpeg" >"$stamp"
+    [ "$1" = run ] || _wanted "$ffmpeg" >"$venv/.headrace-run" # the gate's environment runs everything
 }

@@ -8,7 +8,12 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["tests.support.rabbitmq", "tests.support.redis"]
+pytest_plugins = [
+    "tests.support.rabbitmq",
+    "tests.support.redis",
+    "tests.support.rendered",
+    "tests.support.workers",
+]
 
 # Two cores are shared by everything that a test run starts: a slow example proves nothing.
 _CALM = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}

@@ -1,4 +1,5 @@
-"""Progress as bars on a terminal: one for the run, one for each large file under way."""
+"""Progress as bars on a terminal: one for the run, one for each video that comes in pieces and for
+each large file under way."""
 
 from __future__ import annotations
 
@@ -11,17 +12,18 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from core.cli.lines import ended_line, meters_line, page_line
+from core.cli.lines import ended_line, meters_line, page_line, video_words
 from core.cli.progress import Meters
+from core.cli.videos import VideoMeter
 from core.cli.wording import printable, size
 from core.model.end import EndState, MediaEnd
-from core.model.task import ImagePayload, subject
+from core.model.task import FragmentPayload, ImagePayload, subject
 from core.model.walk import WalkPage
 from core.steps.run import Run
 
 _WIDTH = 32  # of a bar, in columns
 _LARGE_BYTES = 1_000_000  # smaller files end before a person has read their name
-_MOST = 6  # files with a bar of their own
+_MOST = 6  # videos with a bar of their own, and files
 
 
 class Bars:
@@ -59,7 +61,7 @@ class Bars:
 def drawn(meters: Meters) -> RenderableType:
     """The bars at one moment."""
     told = Text(meters_line(meters), no_wrap=True, overflow="ellipsis")
-    return Group(_whole(meters), told, *_files(meters.running))
+    return Group(_whole(meters), told, *map(_video, meters.videos[:_MOST]), *_files(meters.running))
 
 
 def _whole(meters: Meters) -> Table:
@@ -69,8 +71,15 @@ def _whole(meters: Meters) -> Table:
     return row
 
 
+def _video(meter: VideoMeter) -> Table:
+    row = Table.grid(padding=(0, 1))
+    bar = ProgressBar(meter.pieces, meter.done, width=_WIDTH)
+    row.add_row(bar, Text(printable(video_words(meter)), no_wrap=True, overflow="ellipsis"))
+    return row
+
+
 def _files(running: Iterable[Run]) -> Iterable[Table]:
-    large = [run for run in running if run.bytes_read >= _LARGE_BYTES]
+    large = [run for run in running if run.bytes_read >= _LARGE_BYTES and not _is_piece(run)]
     for run in sorted(large, key=lambda run: -run.bytes_read)[:_MOST]:
         row = Table.grid(padding=(0, 1))
         row.add_row(*_file(run))
@@ -87,6 +96,11 @@ def _file(run: Run) -> tuple[RenderableType, Text]:
         bar = ProgressBar(total, run.bytes_read, width=_WIDTH)
         said = f"{size(run.bytes_read)} of {size(total)}  {name}"
     return bar, Text(said, no_wrap=True, overflow="ellipsis")
+
+
+def _is_piece(run: Run) -> bool:
+    """Its video has a bar."""
+    return isinstance(run.task.payload, FragmentPayload)
 
 
 def _told_bytes(run: Run) -> int | None:

@@ -23,13 +23,14 @@ class Standing(StrEnum):
     DONE = "done"  # got in this run
     KNOWN = "known"  # got before it
     FAILED = "failed"
-    INCOMPLETE = "incomplete"  # not ended yet, or not by this run
+    INCOMPLETE = "incomplete"  # not ended yet, or a video with pieces missing
     REFUSED = "refused"  # a rule of ours said no
 
 
 STANDINGS = {
     EndState.GOT: Standing.DONE,
     EndState.DEAD: Standing.FAILED,
+    EndState.INCOMPLETE: Standing.INCOMPLETE,
     EndState.REFUSED: Standing.REFUSED,
 }
 
@@ -45,6 +46,7 @@ class Census:
         self._rows.execute("PRAGMA synchronous = OFF")
         self._rows.execute(_TABLE)
         self._counts: Counter[Standing] = Counter()
+        self._holed: set[str] = set()  # videos that ended incomplete: few, unlike those still open
         self._got_bytes = 0
 
     def find(self, media: str) -> bool:
@@ -60,16 +62,13 @@ class Census:
         run wrote meanwhile stands."""
         with self._lock:
             if self._standing(media) is Standing.INCOMPLETE:
-                self._move(media, Standing.INCOMPLETE, standing)
+                self._end(media, Standing.INCOMPLETE, standing)
 
     def settle(self, media: str, standing: Standing, size_bytes: int = 0) -> None:
         """This run ended a media so."""
         with self._lock:
             before = self._standing(media)
-            if before is None:
-                self._put(media, standing)
-            else:
-                self._move(media, before, standing)
+            self._end(media, before, standing)
             if standing is Standing.DONE and before is not Standing.DONE:
                 self._got_bytes += size_bytes
 
@@ -92,6 +91,12 @@ class Census:
             return self._counts.copy()
 
     @property
+    def holed(self) -> int:
+        """How many ended incomplete; the rest that stand so have no end yet."""
+        with self._lock:
+            return len(self._holed)
+
+    @property
     def got_bytes(self) -> int:
         """The size of what this run got."""
         with self._lock:
@@ -105,6 +110,16 @@ class Census:
         query = "SELECT standing FROM media WHERE id = ?"
         row = self._rows.execute(query, (media,)).fetchone()
         return Standing(row[0]) if row else None
+
+    def _end(self, media: str, before: Standing | None, standing: Standing) -> None:
+        if before is None:
+            self._put(media, standing)
+        else:
+            self._move(media, before, standing)
+        if standing is Standing.INCOMPLETE:
+            self._holed.add(media)
+        else:
+            self._holed.discard(media)
 
     def _put(self, media: str, standing: Standing) -> None:
         query = "INSERT INTO media (id, standing) VALUES (?, ?)"

@@ -36,6 +36,7 @@ class Wishes:
     rate: float | None
     burst: int | None
     concurrency: int | None
+    max_height: int | None
     allow_network: tuple[str, ...]
     retry_dead: bool
     as_json: bool
@@ -68,6 +69,13 @@ class Wishes:
     type=click.IntRange(min=1, max=_MOST_THREADS),
     metavar="C",
     help=f"Media got at a time. Default: {DEFAULT_CONCURRENCY}.",
+)
+@click.option(
+    "--max-height",
+    type=click.IntRange(min=1),
+    metavar="H",
+    help="Of what a video's manifest offers, the best picture of at most so many lines. Default: "
+    "the source's setting, else the best.",
 )
 @click.option(
     "--allow-network",
@@ -108,11 +116,16 @@ def crawl(
     Exit status: 0 when everything found was got, now or before; 1 when something is missing, which
     is listed with its reason; 2 when the command or the settings can't be right; 130 after Ctrl-C.
 
+    A video whose manifest names pieces (HLS) is got piece by piece and joined to one file. Where
+    pieces can't be had, it is incomplete: no file has a hole, what was got is kept, and a later run
+    fetches only what is missing.
+
     \b
     With --json the object is
       {"media": [{"url", "kind", "state", "reason", "object", "path"}, ...],
        "found", "got", "known", "failed", "incomplete", "bytes"}
-    state is one of done (got in this run), known (got before), failed, incomplete (not ended) and
+    state is one of done (got in this run), known (got before), failed, incomplete (not ended, or a
+    video with pieces missing, whose numbers in the plan, from 0, then stand as "missing") and
     refused (by a rule of Headrace); "failed" counts both failed and refused; object is the SHA-256
     of the file, path its name within DIR; "bytes" is the size of what this run got.
 
@@ -134,7 +147,7 @@ def crawl(
 
 def wished(given: Settings, feeds: Sequence[Feed], wishes: Wishes) -> Settings:
     """The settings with what the flags ask for the feeds' sources."""
-    asked = {"rate": wishes.rate, "burst": wishes.burst}
+    asked = {"rate": wishes.rate, "burst": wishes.burst, "max_height": wishes.max_height}
     changes = {name: value for name, value in asked.items() if value is not None}
     sources = dict(given.sources)
     for source in {feed.record.source for feed in feeds}:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import click
 
+from core.cli.wording import missing_pieces
 from core.clock import SystemClock
 from core.model.end import EndState, MediaEnd
-from core.model.ids import image_task_id
+from core.model.ids import fragment_task_id, media_task_id
 from core.model.task import Kind
 from core.queue import dead_letters
 from core.queue.dead_letters import Letter, Selection
@@ -60,7 +61,7 @@ class Selected:
         return (
             end.source in self.sources
             and self.selection.reason in (None, end.failure.reason)
-            and (not self.selection.ids or image_task_id(end.media) in self.selection.ids)
+            and (not self.selection.ids or bool(self.selection.ids & _task_ids(end)))
         )
 
 
@@ -102,15 +103,26 @@ def ends(given: Settings, chosen: Selected, limit: int) -> Iterator[Entry]:
                 return
 
 
+def _task_ids(end: MediaEnd) -> frozenset[str]:
+    """Those of every task that such an end may be of."""
+    missing = end.video.missing if end.video else ()
+    kinds = (Kind.IMAGE, Kind.MANIFEST, Kind.VERIFY)
+    return frozenset(media_task_id(kind, end.media) for kind in kinds).union(
+        fragment_task_id(end.media, piece) for piece in missing
+    )
+
+
 def _entry_of(end: MediaEnd) -> Entry:
     assert end.failure is not None  # noqa: S101 - asked of ends without a file only
+    kind = Kind.IMAGE if end.video is None else Kind.VERIFY
+    lacks = f" ({missing_pieces(end.video)})" if end.state is EndState.INCOMPLETE else ""
     return Entry(
-        id=image_task_id(end.media),
+        id=media_task_id(kind, end.media),
         source=end.source,
-        kind=Kind.IMAGE.value,
+        kind=kind.value,
         reason=end.failure.reason,
         message=end.failure.message,
-        subject=end.url,
+        subject=end.url + lacks,
         http_status=end.failure.http_status,
         attempts=end.failure.attempts,
         last_failure=iso(end.failure.last_failure or end.ended_at),

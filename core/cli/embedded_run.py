@@ -23,6 +23,7 @@ from core.cli.patience import Patience
 from core.cli.progress import Gauge, Screen, Watch
 from core.cli.report import JsonLine, Report
 from core.cli.summary import Summary
+from core.cli.videos import RunningVideos
 from core.model.end import MediaEnd
 from core.queue.lanes import HEADRACE
 from core.settings import Settings
@@ -103,16 +104,24 @@ class EmbeddedRun:
         return sum(slots) + _SPARE_THREADS
 
     def _wait(self, feeding: Feeding, given: Sequence[Order], screen: Screen) -> None:
-        heartbeat = self._app.performer.heartbeat
-        gauge = Gauge(
-            self._census, heartbeat, self._app.budget, _sources_of(given), self._app.clock
-        )
+        gauge = self._gauge(given)
         while not (feeding.is_over() and self._is_idle()):
             self._patience.check()
             screen.tick(gauge.read())
             if self._app.clock.sleep(0.0 if feeding.is_over() else _LOOK_S, wake=self._app.stop):
                 screen.say("Ending what is in hand (Ctrl-C once more ends at once) ...")
                 return
+
+    def _gauge(self, given: Sequence[Order]) -> Gauge:
+        app = self._app
+        return Gauge(
+            self._census,
+            app.performer.heartbeat,
+            app.budget,
+            _sources_of(given),
+            app.clock,
+            RunningVideos(app.store, app.clock),
+        )
 
     def _is_idle(self) -> bool:
         """Whether no task is open, as soon as that is so."""

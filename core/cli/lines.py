@@ -1,5 +1,5 @@
-"""Progress as plain lines, for a pipe or a file: one a page, one an ended media, and one every ten
-seconds that tells how it goes."""
+"""Progress as plain lines, for a pipe or a file: one a page, one an ended media, and every ten
+seconds how it goes, with a line for each video that comes in pieces."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from collections.abc import Callable
 from typing import TextIO
 
 from core.cli.progress import Meters
-from core.cli.wording import cause, count, duration, printable, size
-from core.model.end import MediaEnd
+from core.cli.videos import VideoMeter
+from core.cli.wording import cause, count, duration, missing_pieces, printable, size
+from core.model.end import EndState, MediaEnd
 from core.model.walk import WalkPage
 
 EVERY_S = 10.0
 _SHOWN = 3  # entries of a page that gave no media
+_VIDEOS_SHOWN = 6
 
 
 class Lines:
@@ -34,10 +36,12 @@ class Lines:
         self.say(ended_line(end, self._named(end) if end.file else None))
 
     def tick(self, meters: Meters) -> None:
-        """One line every ten seconds."""
+        """A few lines every ten seconds."""
         if meters.elapsed_s >= self._next_s:
             self._next_s = meters.elapsed_s + EVERY_S
             self.say(meters_line(meters))
+            for video in meters.videos[:_VIDEOS_SHOWN]:
+                self.say(video_line(video))
 
     def say(self, text: str) -> None:
         """A line of its own."""
@@ -63,13 +67,26 @@ def page_line(page: WalkPage) -> str:
 
 
 def ended_line(end: MediaEnd, named: str | None) -> str:
-    """`got      image/jpeg 34 KB  ADDRESS -> NAME`, or `dead     404 gone  ADDRESS`."""
+    """`got      image/jpeg 34 KB  ADDRESS -> NAME`, or `dead     404 gone  ADDRESS`, or
+    `incomplete: pieces 3, 7 of 20  ADDRESS`."""
     if end.file is not None:
         what = f"{end.file.type_sniffed} {size(end.file.size_bytes)}"
         line = f"{end.state:<8} {what}  {end.url}" + (f" -> {named}" if named else "")
+    elif end.state is EndState.INCOMPLETE:
+        line = f"{end.state}: {missing_pieces(end.video)}  {end.url}"
     else:
         line = f"{end.state:<8} {cause(end.failure) if end.failure else ''}  {end.url}"
     return printable(line)
+
+
+def video_words(meter: VideoMeter) -> str:
+    """`12 of 200 pieces  ADDRESS`."""
+    return f"{meter.done:,} of {count(meter.pieces, 'piece')}  {meter.url}"
+
+
+def video_line(meter: VideoMeter) -> str:
+    """`video    12 of 200 pieces  ADDRESS`."""
+    return printable(f"video    {video_words(meter)}")
 
 
 def meters_line(meters: Meters) -> str:
@@ -79,6 +96,8 @@ def meters_line(meters: Meters) -> str:
         f"({size(meters.got_bytes)}), known {meters.known:,}, failed {meters.failed:,}",
         f"{meters.files_per_s:.1f} files/s, {size(meters.bytes_per_s)}/s",
     ]
+    if meters.incomplete:
+        parts[0] += f", incomplete {meters.incomplete:,}"
     if meters.blocked_s > 0:
         parts.append(f"the source asked us to wait {duration(meters.blocked_s)} yet")
     return "; ".join(parts)

@@ -1,4 +1,5 @@
-"""What is told while a run goes on; learnt from the steps' observer, never from the disk."""
+"""What is told while a run goes on; learnt from the steps' observer, and how far videos are from
+their folders, once a second."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from core.cli.census import STANDINGS, Census, Standing
+from core.cli.videos import RunningVideos, VideoMeter
 from core.clock import Clock
 from core.model.end import EndState, MediaEnd
 from core.model.walk import WalkEnd, WalkPage
@@ -102,16 +104,18 @@ class Meters:
     got: int
     known: int
     failed: int  # and refused
+    incomplete: int  # videos that ended so
     got_bytes: int
     files_per_s: float
     bytes_per_s: float
     blocked_s: float  # for how long yet a source takes no request; 0.0: all are open
     running: Sequence[Run]
+    videos: Sequence[VideoMeter] = ()  # that come in pieces
 
     @property
     def ended(self) -> int:
         """Everything that needs no more."""
-        return self.got + self.known + self.failed
+        return self.got + self.known + self.failed + self.incomplete
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +135,10 @@ class Gauge:
         budget: Budget,
         sources: Sequence[str],
         clock: Clock,
+        videos: RunningVideos | None = None,
     ) -> None:
         self._census = census
+        self._videos = videos
         self._heartbeat = heartbeat
         self._budget = budget
         self._sources = sources
@@ -154,11 +160,13 @@ class Gauge:
             got=files,
             known=counts[Standing.KNOWN],
             failed=counts[Standing.FAILED] + counts[Standing.REFUSED],
+            incomplete=self._census.holed,
             got_bytes=size_bytes,
             files_per_s=files_per_s,
             bytes_per_s=bytes_per_s,
             blocked_s=max(map(self._budget.blocked_for, self._sources), default=0.0),
             running=running,
+            videos=self._videos.read(running) if self._videos else (),
         )
 
     def _rates(self, sample: _Sample) -> tuple[float, float]:

@@ -12,9 +12,9 @@ from typing import Self, TextIO
 from core.cli.census import STANDINGS, Census, Standing
 from core.cli.progress import is_reopened
 from core.model.addresses import strike
-from core.model.end import EndState, Failure, MediaEnd
+from core.model.end import EndState, Failure, MediaEnd, VideoRecord
 from core.model.post import MediaKind
-from core.model.task import ImagePayload
+from core.model.task import ImagePayload, ManifestPayload
 from core.model.walk import FeedRecord, WalkEnd, WalkState
 from core.settings import Settings
 from core.steps.trigger import listed
@@ -34,6 +34,7 @@ class MediaReport:
     sha256: str | None = None
     path: str | None = None  # its name for people, relative to the store
     size_bytes: int = 0
+    video: VideoRecord | None = None  # of one that came in pieces
 
     @property
     def reason(self) -> str | None:
@@ -110,7 +111,9 @@ class Report:
                 if self._census.tell(payload.media):
                     yield self._standing(payload, secret_names)
 
-    def _standing(self, payload: ImagePayload, secret_names: tuple[str, ...]) -> MediaReport:
+    def _standing(
+        self, payload: ImagePayload | ManifestPayload, secret_names: tuple[str, ...]
+    ) -> MediaReport:
         url = strike(payload.url, secret_names)
         counted = self._census.standing(payload.media)
         if not self._details and counted in (Standing.DONE, Standing.KNOWN):
@@ -121,7 +124,8 @@ class Report:
             return self._got(end, standing)
         if end is None or is_reopened(self._store, end):
             return MediaReport(url, payload.media_kind, Standing.INCOMPLETE)
-        return MediaReport(end.url, end.kind, STANDINGS[end.state], end.failure)
+        standing = STANDINGS[end.state]
+        return MediaReport(end.url, end.kind, standing, end.failure, video=end.video)
 
     def _got(self, end: MediaEnd, standing: Standing) -> MediaReport:
         assert end.file is not None  # noqa: S101 - a media that was got has one
@@ -154,7 +158,7 @@ class JsonLine:
 
     def add(self, media: MediaReport) -> None:
         """One more entry of `media`."""
-        entry = {
+        entry: dict[str, object] = {
             "url": media.url,
             "kind": media.kind.value,
             "state": media.standing.value,
@@ -162,6 +166,8 @@ class JsonLine:
             "object": media.sha256,
             "path": media.path,
         }
+        if media.video is not None and media.standing is Standing.INCOMPLETE:
+            entry["missing"] = media.video.missing
         self._stream.write(self._separator + json.dumps(entry))
         self._separator = ", "
 

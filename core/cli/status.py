@@ -3,6 +3,7 @@ changed."""
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -12,17 +13,20 @@ from typing import TypeVar
 import click
 
 from core.budget.budget import TokenBudget
+from core.cli.lines import video_line
 from core.cli.options import in_store, json_option, settings_options, store_option
-from core.cli.wording import duration, printable, size, table
+from core.cli.videos import VideoMeter, videos_under_way
+from core.cli.wording import count, duration, printable, size, table
 from core.clock import SystemClock
 from core.errors import HeadraceError
 from core.ledger.redis import RedisLedger
 from core.model.addresses import strike
+from core.model.task import Kind
 from core.model.walk import WalkState
 from core.ports import OpenWork
 from core.queue import depth
 from core.queue.depth import Depth
-from core.queue.lanes import DROPPED, lanes_of
+from core.queue.lanes import DROPPED, HEADRACE, lane, lanes_of
 from core.settings import Settings
 from core.store.store import Store
 from core.store.sums import Tally
@@ -30,6 +34,8 @@ from core.store.sums import Tally
 EXIT_ALARM = 1
 _HEAD = ("source", "ready", "leased", "delayed", "dead", "done", "bytes")
 _OPEN = "open"
+_JOINS = lane(HEADRACE, Kind.VERIFY)
+_MOST_VIDEOS = 50  # each costs a look at its plan and its folder
 _UNKNOWN = "-"
 Answer = TypeVar("Answer")
 
@@ -65,7 +71,9 @@ class Status:
 
     sources: list[SourceStatus]
     feeds: list[FeedStatus]
+    videos: list[VideoMeter]  # that come in pieces and are under way
     dropped: int | None  # messages that RabbitMQ itself gave up: a person has to look
+    joins: int | None = None  # videos that wait in the shared lane to be joined
     notes: list[str] = field(default_factory=list)  # what could not be asked, and why
     answered: bool = True  # whether anybody could be asked at all
 
@@ -86,6 +94,7 @@ def status(
     delayed  tasks that wait for their time
     dead     dead letters (`headrace dead list` tells why)
     done     media got, and their bytes
+    video    how many pieces of a video under way are there
 
     With --store only that folder is asked, as for a store that `headrace crawl` fills: no RabbitMQ,
     no Redis; dead then counts media that ended without their file.
@@ -125,7 +134,7 @@ def of_store(given: Settings) -> Status:
         )
         for name, tally in sorted(tallies.items())
     ]
-    return Status(sources, list(_feeds(store)), dropped=None, notes=_doubts(store))
+    return Status(sources, list(_feeds(store)), _videos(store), dropped=None, notes=_doubts(store))
 
 
 def of_everything(given: Settings) -> Status:
@@ -147,7 +156,9 @@ def of_everything(given: Settings) -> Status:
     return Status(
         sources,
         feeds,
+        _videos(store) if store else [],
         dropped=depths.dropped if depths else None,
+        joins=depths.lanes.get(_JOINS, 0) if depths else None,
         notes=notes,
         answered=any(part is not None for part in (store, depths, work)),
     )
@@ -159,6 +170,10 @@ def told(found: Status) -> Iterator[str]:
     for feed in found.feeds:
         why = f" ({feed.reason})" if feed.reason else ""
         yield printable(f"feed {feed.address}: walk {feed.walk} is {feed.state}{why}")
+    for video in found.videos:
+        yield video_line(video)
+    if found.joins:
+        yield f"{_JOINS}: {count(found.joins, 'video')} to be joined or looked at"
     for note in found.notes:
         yield printable(note)
 
@@ -205,7 +220,11 @@ def _source(
 def _dead(name: str, depths: Depth | None, tally: Tally | None) -> int | None:
     if depths is not None:
         return depths.dead.get(name, 0)
-    return tally.dead + tally.refused if tally else None
+    return tally.dead + tally.refused + tally.incomplete if tally else None
+
+
+def _videos(store: Store) -> list[VideoMeter]:
+    return list(itertools.islice(videos_under_way(store), _MOST_VIDEOS))
 
 
 def _doubts(store: Store) -> list[str]:

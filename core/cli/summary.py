@@ -11,6 +11,12 @@ from core.cli.report import FeedReport, MediaReport, Totals
 from core.cli.wording import cause, count, duration, printable, size
 from core.model.walk import WalkState
 
+_INCOMPLETE_AGAIN = "{media} incomplete: the same command fetches the pieces that are missing."
+_INCOMPLETE_FOR_GOOD = (
+    "{media} incomplete, with pieces that failed for good: the same command with --retry-dead asks "
+    "for those, and only those, once more."
+)
+
 Say = Callable[[str], None]
 _UNFINISHED_NAMED = 20  # of what an interrupted run left; what failed is named in full
 
@@ -74,6 +80,8 @@ def _missing_line(report: MediaReport) -> str:
         return f"{report.standing:<8} {report.reason}  {report.url}"
     tried = count(report.failure.attempts, "attempt")
     message = report.failure.message.removeprefix(f"{report.url}: ")
+    if report.standing is Standing.INCOMPLETE:  # the message begins with the pieces' numbers
+        return f"{report.standing}: {message}  {report.url} ({tried})"
     return f"{report.standing:<8} {cause(report.failure)}  {report.url}: {message} ({tried})"
 
 
@@ -81,6 +89,8 @@ def _remedy(report: MediaReport) -> str:
     failure = report.failure
     if failure is None:
         return "{media} not finished: the same command goes on with them."
+    if report.standing is Standing.INCOMPLETE:
+        return _INCOMPLETE_AGAIN if failure.passing else _INCOMPLETE_FOR_GOOD
     if failure.passing:
         return "{media} failed by a fault that may pass: the same command tries again."
     if failure.reason == "address_refused":

@@ -42,7 +42,7 @@ class FeedAdapter:
         if page.cursor is not None:
             adapter, inner = _split(page.cursor, page.url)
         else:
-            adapter, inner = _told_apart(page), None
+            adapter, inner = told_apart(page), None
         read = adapter.parse(
             PageInput(
                 stream=page.stream, url=page.url, content_type=page.content_type, cursor=inner
@@ -61,7 +61,8 @@ def _split(cursor: str, address: str) -> tuple[Adapter, str]:
     return KINDS[name], inner
 
 
-def _told_apart(page: PageInput) -> Adapter:
+def told_apart(page: PageInput) -> Adapter:
+    """The adapter for a first page, by its bytes. Raises `Malformed` when there is none."""
     first = head(page)
     refuse_unreadable(first, page)
     plain = first.replace(b"\0", b"").lstrip()  # UTF-16 shows its ASCII so

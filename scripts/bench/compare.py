@@ -3,46 +3,27 @@
 from __future__ import annotations
 
 import argparse
-import secrets
-import shutil
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from functools import partial
-from pathlib import Path
+from contextlib import ExitStack
 
-from scripts.bench.crawls import Load, Servers, bare, embedded, on_rabbitmq
-from scripts.bench.measure import BenchTrouble, Cost, Origin, middle, running_origin
-from scripts.servers.process import ServerTrouble, free_port
-from scripts.servers.rabbitmq import Ports, RabbitNode
-from scripts.servers.redis import RedisServer
-
-ROOT = Path(__file__).resolve().parents[2]
-Way = Callable[[Load, Origin, Path], Cost]
-Table = dict[tuple[float, str], list[Cost]]
+from scripts.bench.crawls import Load, bare
+from scripts.bench.measure import BenchTrouble, middle, running_origin
+from scripts.bench.rounds import Table, measured, our_ways, work_folder
 
 
 def main() -> None:
     options = _options()
     load = Load(options.images, options.slots, limit_s=120.0)
-    # Outputs stay until the end: ext4 passes over inodes that were deleted within the last minute
-    # one by one, and each new file then costs 0.8 ms instead of 0.015.
-    (ROOT / "build").mkdir(exist_ok=True)
-    work = Path(tempfile.mkdtemp(prefix="bench-", dir=ROOT / "build"))
     try:
-        with ExitStack() as stack:
+        with work_folder(keep=options.keep) as work, ExitStack() as stack:
             origins = [
                 stack.enter_context(running_origin(options.bytes, latency))
                 for latency in options.latency_ms
             ]
-            ways = _ways(stack, work, with_rabbitmq=not options.no_rabbitmq)
-            table = _measure(ways, origins, load, work, options.runs)
+            ways = {"bare loop": bare, **our_ways(stack, work, with_rabbitmq=options.rabbitmq)}
+            _print(measured(ways, origins, load, work, options.runs), options)
     except BenchTrouble as trouble:
-        sys.exit(f"images: {trouble}")  # the outputs stay, to be looked at
-    _print(table, options)
-    if not options.keep:
-        shutil.rmtree(work)
+        sys.exit(f"images: {trouble}")
 
 
 def _options() -> argparse.Namespace:
@@ -52,55 +33,14 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--bytes", type=int, default=30_000, help="of each image")
     parser.add_argument("--slots", type=int, default=16, help="for the bare loop and embedded")
     parser.add_argument("--latency-ms", type=float, nargs="+", default=[0.0, 50.0])
-    parser.add_argument("--no-rabbitmq", action="store_true", help="only what needs no service")
+    parser.add_argument(
+        "--no-rabbitmq",
+        dest="rabbitmq",
+        action="store_false",
+        help="only what needs no service",
+    )
     parser.add_argument("--keep", action="store_true", help="keep the outputs under build/")
     return parser.parse_args()
-
-
-def _ways(stack: ExitStack, work: Path, *, with_rabbitmq: bool) -> dict[str, Way]:
-    ways: dict[str, Way] = {"bare loop": bare, "embedded": embedded}
-    if not with_rabbitmq:
-        return ways
-    try:
-        servers = stack.enter_context(_private_servers(work))
-    except ServerTrouble as trouble:
-        print(f"without RabbitMQ: {trouble}", flush=True)
-        return ways
-    return ways | {"on RabbitMQ": partial(on_rabbitmq, servers=servers)}
-
-
-@contextmanager
-def _private_servers(work: Path) -> Iterator[Servers]:
-    """As `scripts/services` sets them up, but with nothing in them and gone afterwards."""
-    redis = RedisServer(work / "redis", free_port(), password=secrets.token_hex(8))
-    node = RabbitNode(work / "rabbitmq", Ports.free(), user="bench", password=secrets.token_hex(8))
-    try:
-        redis.start()
-        node.start()
-        yield Servers(node.url, redis.url)
-    finally:
-        node.stop()
-        redis.stop()
-
-
-def _measure(
-    ways: dict[str, Way], origins: list[Origin], load: Load, work: Path, runs: int
-) -> Table:
-    """Interleaved, so that a noisy minute falls on every way alike."""
-    table: Table = {}
-    for run in range(1, runs + 1):
-        for origin in origins:
-            for name, way in ways.items():
-                folder = work / f"{run}-{origin.latency_ms:g}ms-{name.replace(' ', '-')}"
-                folder.mkdir()
-                cost = way(load, origin, folder)
-                table.setdefault((origin.latency_ms, name), []).append(cost)
-                print(
-                    f"run {run}, {origin.latency_ms:g} ms, {name}: "
-                    f"{load.images / cost.seconds:,.0f} files/s",
-                    flush=True,
-                )
-    return table
 
 
 _LEGEND = """

@@ -25,7 +25,7 @@ from scripts.bench.measure import (
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
 NO_LIMIT = 1_000_000  # requests a second and at once: the budget is asked, but never binds
-WARM_UP = 64  # images before the clock starts, so that every thread has its session
+WARM_UP = 64  # images or fragments before the clock starts, so that every thread has its session
 PROCESSES, THREADS, SLOTS = 2, 9, 8
 
 
@@ -33,9 +33,14 @@ PROCESSES, THREADS, SLOTS = 2, 9, 8
 class Load:
     """What every run has to get."""
 
-    images: int
+    count: int  # of images, or of a video's fragments
     slots: int
     limit_s: float
+    one_video: bool = False
+
+    def files(self, count: int) -> int:
+        """How many files so many images or fragments make."""
+        return 1 if self.one_video else count
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +51,7 @@ class Servers:
     redis_url: str
 
 
-def _environment(**more: str) -> dict[str, str]:
+def environment(**more: str) -> dict[str, str]:
     """The person's own settings stay out."""
     plain = {name: value for name, value in os.environ.items() if not name.startswith("HEADRACE_")}
     return plain | {"PYTHONPATH": str(ROOT)} | more
@@ -54,40 +59,42 @@ def _environment(**more: str) -> dict[str, str]:
 
 def bare(load: Load, origin: Origin, folder: Path) -> Cost:
     """The yardstick."""
-    listed = origin.list_url(folder.name, load.images)
+    listed = origin.list_url(folder.name, load.count)
     script = str(ROOT / "scripts" / "bench" / "bare_loop.py")
     command = [sys.executable, script, listed, str(folder / "files"), str(load.slots)]
-    return run_command(command, _environment(), folder / "log", origin, limit_s=load.limit_s)
+    return run_command(command, environment(), folder / "log", origin, limit_s=load.limit_s)
 
 
 def embedded(load: Load, origin: Origin, folder: Path) -> Cost:
     """`headrace crawl` of the list."""
     store = folder / "store"
-    command = [str(BIN / "headrace"), "crawl", origin.list_url(folder.name, load.images)]
+    command = [str(BIN / "headrace"), "crawl", origin.list_url(folder.name, load.count)]
     command += ["--to", str(store), "--allow-network", "127.0.0.0/8", "--json"]
     command += ["--rate", str(NO_LIMIT), "--burst", str(NO_LIMIT), "--concurrency", str(load.slots)]
-    cost = run_command(command, _environment(), folder / "log", origin, limit_s=load.limit_s)
-    _hold_to(load.images, store, folder)
+    cost = run_command(command, environment(), folder / "log", origin, limit_s=load.limit_s)
+    _hold_to(load.files(load.count), store, folder)
     return cost
 
 
 def on_rabbitmq(load: Load, origin: Origin, folder: Path, servers: Servers) -> Cost:
     """Warm workers; the clock runs from `headrace submit` to the last record in the store."""
     store = folder / "store"
-    environment = _configured(folder, store, servers)
-    with _workers(environment, folder) as pid:
-        _submit(origin.list_url(f"{folder.name}-warm-up", WARM_UP), environment, folder)
-        _wait_for(lambda: _records(store) >= WARM_UP, load.limit_s, folder, "the warm-up")
+    settings = _configured(folder, store, servers)
+    with _workers(settings, folder) as pid:
+        _submit(origin.list_url(f"{folder.name}-warm-up", WARM_UP), settings, folder)
+        warm = load.files(WARM_UP)
+        _wait_for(lambda: _records(store) >= warm, load.limit_s, folder, "the warm-up")
         origin.count_anew()
         pids = family(pid)
         cpu_before, begun = cpu_s(pids), time.monotonic()
-        _submit(origin.list_url(folder.name, load.images), environment, folder)
-        # Counting records costs: it begins when the server has given the last image away.
-        _wait_for(lambda: origin.served() >= load.images, load.limit_s, folder, "the downloads")
-        _wait_for(lambda: _records(store) >= load.images + WARM_UP, 30, folder, "the records")
+        _submit(origin.list_url(folder.name, load.count), settings, folder)
+        # Counting records costs: it begins when the server has given the last file away.
+        _wait_for(lambda: origin.served() >= load.count, load.limit_s, folder, "the downloads")
+        files = load.files(load.count) + warm
+        _wait_for(lambda: _records(store) >= files, 60, folder, "the records")
         seconds = time.monotonic() - begun
         cost = Cost(seconds, origin.steady_per_s(), cpu_s(pids) - cpu_before, peak_bytes(pids))
-    _hold_to(load.images + WARM_UP, store, folder)
+    _hold_to(files, store, folder)
     return cost
 
 
@@ -104,7 +111,7 @@ def _configured(folder: Path, store: Path, servers: Servers) -> dict[str, str]:
         allow_networks = ["127.0.0.0/8"]
         """
     )
-    return _environment(
+    return environment(
         HEADRACE_CONFIG=str(settings),
         HEADRACE_RABBITMQ_URL=servers.rabbitmq_url,
         HEADRACE_REDIS_URL=servers.redis_url,
@@ -112,12 +119,12 @@ def _configured(folder: Path, store: Path, servers: Servers) -> dict[str, str]:
 
 
 @contextmanager
-def _workers(environment: Mapping[str, str], folder: Path) -> Iterator[int]:
+def _workers(settings: Mapping[str, str], folder: Path) -> Iterator[int]:
     """`dramatiq actors`, ready; the pid of its parent process."""
     command = [str(BIN / "dramatiq"), "actors", "-p", str(PROCESSES), "-t", str(THREADS)]
     log = folder / "workers.log"
     with log.open("wb") as output:
-        parent = subprocess.Popen(command, env=environment, stdout=output, stderr=output, cwd=ROOT)
+        parent = subprocess.Popen(command, env=settings, stdout=output, stderr=output, cwd=ROOT)
     try:
         ready = "Worker process is ready for action"
         _wait_for(lambda: log.read_text().count(ready) == PROCESSES, 60, folder, "the workers")
@@ -131,10 +138,10 @@ def _workers(environment: Mapping[str, str], folder: Path) -> Iterator[int]:
             parent.wait()
 
 
-def _submit(feed: str, environment: Mapping[str, str], folder: Path) -> None:
+def _submit(feed: str, settings: Mapping[str, str], folder: Path) -> None:
     command = [str(BIN / "headrace"), "submit", feed]
     with (folder / "submit.log").open("ab") as output:
-        subprocess.run(command, env=environment, stdout=output, stderr=output, check=True)
+        subprocess.run(command, env=settings, stdout=output, stderr=output, check=True)
 
 
 def _wait_for(reached: Callable[[], bool], limit_s: float, folder: Path, what: str) -> None:
@@ -149,8 +156,8 @@ def _records(store: Path) -> int:
     return sum(1 for _ in (store / "media").glob("*/*.1.json"))
 
 
-def _hold_to(images: int, store: Path, folder: Path) -> None:
+def _hold_to(files: int, store: Path, folder: Path) -> None:
     """A fast run that lost a file is no run."""
     found = sum(1 for file in (store / "objects").rglob("*") if file.is_file())
-    if found != images:
-        raise BenchTrouble(f"{found} of {images} images are in the store: see {folder}")
+    if found != files:
+        raise BenchTrouble(f"{found} of {files} files are in the store: see {folder}")

@@ -45,20 +45,20 @@ def middle(costs: Sequence[Cost]) -> Cost:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A running server of images."""
+    """A running server of images, or of a video."""
 
     address: str
     latency_ms: float
 
     def list_url(self, run: str, count: int) -> str:
-        """A text list of `count` addresses that belong to one run."""
+        """A text list that belongs to one run: `count` images, or a video of so many fragments."""
         return f"{self.address}/list/{run}/{count}"
 
     def count_anew(self) -> None:
         self._ask("count/anew")
 
     def served(self) -> int:
-        """Images since the count began."""
+        """Images or fragments since the count began."""
         return int(json.loads(self._ask("count"))["served"])
 
     def steady_per_s(self) -> float:
@@ -71,16 +71,19 @@ class Origin:
 
 
 @contextmanager
-def running_origin(size_bytes: int, latency_ms: float) -> Iterator[Origin]:
+def running_origin(
+    size_bytes: int, latency_ms: float, film: Path | None = None
+) -> Iterator[Origin]:
     """A server in a process of its own: its CPU is not the crawler's."""
     command = [sys.executable, str(HERE / "origin.py"), "--bytes", str(size_bytes)]
     command += ["--latency-ms", str(latency_ms)]
+    command += ["--film", str(film)] if film else []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout
             address = server.stdout.readline().strip()
             if not address:
-                raise BenchTrouble("the server of images did not start")
+                raise BenchTrouble("the benchmark's server did not start")
             yield Origin(address, latency_ms)
         finally:
             server.terminate()
@@ -129,9 +132,9 @@ def family(pid: int) -> list[int]:
 
 
 def cpu_s(pids: Sequence[int]) -> float:
-    """User and system seconds of processes so far."""
+    """User and system seconds of processes so far, with those of their children that ended."""
     fields = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in pids]
-    return sum(int(field[11]) + int(field[12]) for field in fields) / _TICKS
+    return sum(int(ticks) for field in fields for ticks in field[11:15]) / _TICKS
 
 
 def peak_bytes(pids: Sequence[int]) -> int:

@@ -26,11 +26,20 @@ SAME_BYTES = {
     "/archive/reeds.webp": "/media/reeds.webp",
 }
 DEAD_LINK = "/media/bridge.jpg"
+VIDEOS = {  # manifests, and what each has: pieces that are got for it
+    "/media/brook/brook.m3u8": 11,  # the larger picture and its sound, each with its init part
+    "/media/flood/index.m3u8": 4,
+    "/media/night/index.m3u8": 4,
+}
 MIMES = {
     ".rss": "application/rss+xml",
     ".json": "application/feed+json",
     ".txt": "text/plain; charset=utf-8",
     ".webp": "image/webp",
+    ".m3u8": "application/vnd.apple.mpegurl",
+    ".ts": "video/mp2t",
+    ".m4s": "video/iso.segment",
+    ".key": "application/octet-stream",
 }
 
 
@@ -164,7 +173,8 @@ def _resources(address: str) -> Iterator[tuple[str, Resource]]:
     for file in sorted((HERE / "feeds").iterdir()):
         body = file.read_bytes().replace(PLACEHOLDER.encode(), address.encode())
         yield f"/{file.name}", Resource(body, MIMES[file.suffix])
-    media = {f"/media/{file.name}": _media(file) for file in sorted((HERE / "media").iterdir())}
+    files = (file for file in sorted((HERE / "media").rglob("*")) if file.is_file())
+    media = {f"/{file.relative_to(HERE).as_posix()}": _media(file) for file in files}
     yield from media.items()
     for path, original in SAME_BYTES.items():
         yield path, media[original]

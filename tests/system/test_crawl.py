@@ -68,7 +68,7 @@ def test_everything_but_the_dead_link_is_got_and_told(sample: SampleSite, tmp_pa
     by_state = {entry["url"]: entry for entry in result["media"] if entry["state"] != "done"}
 
     assert run.returncode == 1
-    assert (result["found"], result["got"], result["failed"]) == (10, 9, 1)
+    assert (result["found"], result["got"], result["failed"]) == (11, 10, 1)
     assert list(by_state) == [sample.address + DEAD_LINK]
     assert by_state[sample.address + DEAD_LINK]["reason"] == "gone"
     assert f"404 gone  {sample.address}{DEAD_LINK}" in run.stderr
@@ -114,8 +114,8 @@ def test_several_feeds_go_into_one_run(sample: SampleSite, tmp_path: Path):
         "crawl", *sample.feeds, "--to", "store", *LOOPBACK, *FAST, "--json", cwd=tmp_path
     )
 
-    assert told(run)["found"] == 22
-    assert told(run)["got"] == 21
+    assert told(run)["found"] == 25
+    assert told(run)["got"] == 24
 
 
 def test_a_file_of_addresses_is_a_feed(site: Site, tmp_path: Path):
@@ -138,7 +138,7 @@ def test_a_rerun_asks_the_feed_once_and_no_media(sample: SampleSite, tmp_path: P
     result = told(crawl(sample.feeds[0], tmp_path, "--json"))
 
     assert [seen.path for seen in sample.requests[before:]] == ["/pictures.rss"]
-    assert (result["found"], result["got"], result["known"], result["bytes"]) == (10, 0, 9, 0)
+    assert (result["found"], result["got"], result["known"], result["bytes"]) == (11, 0, 10, 0)
 
 
 def test_a_rerun_of_a_file_asks_nobody(site: Site, tmp_path: Path):

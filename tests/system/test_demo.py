@@ -38,8 +38,9 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
 def test_the_demo_ends_with_everything_verified(shown: tuple[str, Path]):
     said, _ = shown
 
-    assert "19 files, each exactly what its checksum says" in said
-    assert "22 media found, 21 got as 19 distinct files, 1 dead link told" in said
+    assert "22 files, each exactly what its checksum says" in said
+    assert "25 media found, 24 got as 22 distinct files, 3 of them videos" in said
+    assert "1 dead link told" in said
 
 
 def test_the_demo_tells_the_dead_link_by_its_address(shown: tuple[str, Path]):
@@ -52,7 +53,7 @@ def test_the_demo_files_every_media_under_a_name_for_people(shown: tuple[str, Pa
     said, store = shown
     filed = [file for file in (store / "library").rglob("*") if file.is_file()]
 
-    assert len(filed) == 21
+    assert len(filed) == 24
     assert all(file.name in said for file in filed)
 
 

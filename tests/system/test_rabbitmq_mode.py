@@ -5,13 +5,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import random
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,93 +27,11 @@ from tests.support.command import (
     until,
 )
 from tests.support.site import Site, drip, whole
+from tests.support.workers import DRAMATIQ, Workers
 
 pytestmark = [pytest.mark.system, pytest.mark.rabbitmq, pytest.mark.redis]
 
 ROOT = Path(__file__).parents[2]
-DRAMATIQ = Path(sys.executable).with_name("dramatiq")
-SETTINGS = """
-store = "store"
-[sources.feed]
-rate = 200
-burst = 50
-concurrency = 3
-[lease]
-seconds = 2
-[fetch]
-allow_networks = ["127.0.0.0/8"]
-"""
-
-
-@dataclass
-class Workers:
-    """`dramatiq actors` in a folder, and the commands beside it."""
-
-    folder: Path
-    env: dict[str, str]
-    running: list[subprocess.Popen[bytes]] = field(default_factory=list)
-
-    @property
-    def store(self) -> Path:
-        return self.folder / "store"
-
-    def start(self, processes: int = 2) -> subprocess.Popen[bytes]:
-        """One group of processes with four threads each."""
-        log = (self.folder / "workers.log").open("ab")
-        with log:
-            group = subprocess.Popen(
-                [DRAMATIQ, "actors", "-p", str(processes), "-t", "4"],
-                cwd=self.folder,
-                env=environment(**self.env),
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
-        self.running.append(group)
-        return group
-
-    def kill(self) -> None:
-        """-9 for the whole group at once."""
-        group = self.running.pop()
-        os.killpg(group.pid, signal.SIGKILL)
-        group.wait(timeout=20)
-
-    def end(self) -> None:
-        for group in self.running:
-            if group.poll() is None:
-                os.killpg(group.pid, signal.SIGKILL)
-            group.wait(timeout=20)
-
-    def headrace(self, *arguments: object) -> subprocess.CompletedProcess[str]:
-        return headrace(*arguments, cwd=self.folder, **self.env)
-
-    def status(self) -> dict[str, Any]:
-        """What `headrace status` says of the one source."""
-        told = json.loads(self.headrace("status", "--json").stdout)
-        return next(source for source in told["sources"] if source["source"] == "feed")
-
-    def letters(self) -> list[dict[str, Any]]:
-        return json.loads(self.headrace("dead", "list", "--json").stdout)["letters"]
-
-    def wait_for(self, done: int, dead: int = 0, within_s: float = 60.0) -> None:
-        """Until so many media are done and dead. A killed worker's count needs `headrace sums`."""
-
-        def reached() -> bool:
-            self.headrace("sums")
-            status = self.status()
-            return (status["done"], status["dead"]) == (done, dead)
-
-        until(reached, within_s)
-
-
-@pytest.fixture
-def workers(tmp_path: Path, vhost_url: str, redis_url: str) -> Iterator[Workers]:
-    folder = tmp_path / "rabbitmq"
-    folder.mkdir()
-    (folder / "headrace.toml").write_text(SETTINGS)
-    workers = Workers(folder, {"HEADRACE_RABBITMQ_URL": vhost_url, "HEADRACE_REDIS_URL": redis_url})
-    yield workers
-    workers.end()
 
 
 @pytest.fixture
@@ -180,7 +96,7 @@ def test_the_store_equals_the_embedded_one(workers: Workers, sample: SampleSite,
     workers.start()
 
     submitted = workers.headrace("submit", *sample.feeds)
-    workers.wait_for(done=21, dead=1)
+    workers.wait_for(done=24, dead=1)
     workers.headrace("sums")
 
     assert submitted.returncode == 0
@@ -208,7 +124,7 @@ def test_submit_answers_at_once_with_ids_that_are_there(workers: Workers, sample
 def test_a_dead_link_is_listed_tried_again_and_discarded(workers: Workers, sample: SampleSite):
     workers.start()
     workers.headrace("submit", sample.feeds[0])
-    workers.wait_for(done=9, dead=1)
+    workers.wait_for(done=10, dead=1)
     address = sample.address + DEAD_LINK
 
     [letter] = workers.letters()
@@ -223,7 +139,7 @@ def test_a_dead_link_is_listed_tried_again_and_discarded(workers: Workers, sampl
         check=False,
     )
     until(lambda: len([seen for seen in sample.requests if seen.path == DEAD_LINK]) > asked)
-    workers.wait_for(done=9, dead=1)
+    workers.wait_for(done=10, dead=1)
     discarded = workers.headrace("dead", "discard", "--source", "feed")
 
     assert (letter["subject"], letter["reason"], letter["http_status"]) == (address, "gone", 404)
@@ -258,7 +174,7 @@ def test_what_an_embedded_run_left_is_submitted_on_demand(workers: Workers, site
 def test_a_crawl_keeps_off_a_store_that_workers_have(workers: Workers, sample: SampleSite):
     workers.start()
     workers.headrace("submit", sample.feeds[1])
-    workers.wait_for(done=5)
+    workers.wait_for(done=6)
 
     run = workers.headrace("crawl", sample.feeds[1])
 
@@ -270,7 +186,7 @@ def test_a_crawl_keeps_off_a_store_that_workers_have(workers: Workers, sample: S
 
 
 @pytest.mark.timeout(240)
-def test_workers_killed_at_any_moment_lose_nothing(workers: Workers, site: Site):
+def test_row_36_workers_killed_at_any_moment_lose_nothing(workers: Workers, site: Site):
     bodies = pictures(site, 60, delay_s=0.1)
     moments = random.Random(9)
     workers.headrace("submit", site.url("/list.txt"))

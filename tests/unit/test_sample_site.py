@@ -12,8 +12,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from core.app import selection_policy
+from core.manifests import Origin, build_plan, choose, parse, read_wanted
+from core.settings import SourceSettings
 from scripts.sample_site.answers import LAST_MODIFIED, Answer, Resource, answer
-from scripts.sample_site.site import DEAD_LINK, PLACEHOLDER, SampleSite
+from scripts.sample_site.site import DEAD_LINK, PLACEHOLDER, VIDEOS, SampleSite
 
 RESOURCE = Resource(b"0123456789", "image/png")
 
@@ -181,3 +184,24 @@ def test_the_same_bytes_stand_at_another_address(site: SampleSite):
         ["/archive/reeds.webp", "/media/reeds.webp"],
         ["/media/dawn-again.jpg", "/media/dawn.jpg"],
     ]
+
+
+@pytest.mark.parametrize("path", VIDEOS)
+def test_every_piece_of_a_video_is_there(path: str, site: SampleSite):
+    body, url = fetch(site, path)[1], site.address + path
+    offer = parse(body, url)
+    choice = choose(offer, selection_policy(SourceSettings()))
+
+    def got(found: str) -> tuple[bytes, str]:
+        return fetch(site, urlsplit(found).path)[1], found
+
+    origin = Origin("m", "feed", url, url, hashlib.sha256(body).hexdigest())
+    plan = build_plan(origin, choice, read_wanted(offer, choice, got))
+
+    wanted = [piece.url for piece in plan.pieces] + list(plan.key_urls)
+    assert {fetch(site, urlsplit(found).path)[0] for found in wanted} == {200}
+    assert len(plan.pieces) == VIDEOS[path]
+
+
+def test_the_videos_stand_in_the_feeds(site: SampleSite):
+    assert set(VIDEOS) <= linked(site)

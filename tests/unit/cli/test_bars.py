@@ -3,9 +3,10 @@ import io
 from rich.console import Console
 
 from core.cli.bars import drawn
+from core.cli.videos import VideoMeter
 from core.model.post import Rendition
 from core.steps.run import Run
-from tests.support.tasks import an_image_payload, an_image_task
+from tests.support.tasks import a_fragment_task, an_image_payload, an_image_task
 from tests.unit.cli.test_lines import meters
 
 
@@ -44,6 +45,22 @@ def test_small_files_and_the_seventh_large_one_have_none():
     running = [a_run(10_000), *(a_run(2_000_000 + number) for number in range(9))]
 
     assert len(shown(running=running)) == 2 + 6
+
+
+def test_a_video_in_pieces_has_a_bar_and_its_pieces_have_none():
+    fragment = Run(
+        a_fragment_task(), token="t", renew_until=1e9, granted=print, bytes_read=5_000_000
+    )
+    videos = [VideoMeter("https://videos.example/talk.m3u8", 12, 200)]
+
+    lines = shown(videos=videos, running=[fragment])
+
+    assert len(lines) == 3
+    assert lines[-1].endswith("12 of 200 pieces  https://videos.example/talk.m3u8")
+
+
+def test_an_incomplete_video_has_ended_for_the_bar():
+    assert "85 of 120 media" in shown(incomplete=1)[0]
 
 
 def test_nothing_found_yet_is_drawn_too():

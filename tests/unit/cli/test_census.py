@@ -53,6 +53,25 @@ def test_a_media_is_told_once_even_if_nobody_met_it(census: Census):
     assert census.counts().total() == 1
 
 
+def test_a_video_that_ended_incomplete_is_told_from_one_without_an_end(census: Census):
+    census.find("open")
+    census.settle("holed", Standing.INCOMPLETE)
+    census.settle("holed", Standing.INCOMPLETE)
+
+    assert census.counts()[Standing.INCOMPLETE] == 2
+    assert census.holed == 1
+
+
+def test_a_video_that_was_mended_is_incomplete_no_more(census: Census):
+    census.find("a")
+    census.recognise("a", Standing.INCOMPLETE)
+    before = census.holed
+
+    census.settle("a", Standing.DONE, 10)
+
+    assert (before, census.holed) == (1, 0)
+
+
 MOVES = st.lists(
     st.tuples(
         st.sampled_from(["find", "settle", "recognise", "tell"]),

@@ -3,7 +3,7 @@ from core.settings import Settings, SourceSettings
 from core.steps.trigger import Feed
 from tests.support.runs import RECORD
 
-NOTHING = Wishes(None, None, None, (), retry_dead=False, as_json=False)
+NOTHING = Wishes(None, None, None, None, (), retry_dead=False, as_json=False)
 
 
 def test_without_flags_the_settings_stand_but_for_the_slots():
@@ -22,18 +22,18 @@ def test_concurrency_in_the_settings_wins_over_the_default():
 
 def test_flags_win_for_the_sources_of_the_feeds_alone():
     given = Settings(sources={"mill": SourceSettings(rate=1.0)})
-    asked = Wishes(2.0, 5, 3, ("127.0.0.0/8",), retry_dead=False, as_json=False)
+    asked = Wishes(2.0, 5, 3, 720, ("127.0.0.0/8",), retry_dead=False, as_json=False)
 
     settings = wished(given, [Feed(RECORD)], asked)
     source = settings.source("feed")
 
-    assert (source.rate, source.burst, source.concurrency) == (2.0, 5, 3)
+    assert (source.rate, source.burst, source.concurrency, source.max_height) == (2.0, 5, 3, 720)
     assert settings.source("mill") == given.source("mill")
 
 
 def test_permitted_networks_add_to_those_of_the_settings():
     given = Settings.model_validate({"fetch": {"allow_networks": ["10.0.0.0/8"]}})
-    asked = Wishes(None, None, None, ("127.0.0.0/8",), retry_dead=False, as_json=False)
+    asked = Wishes(None, None, None, None, ("127.0.0.0/8",), retry_dead=False, as_json=False)
 
     allowed = wished(given, [Feed(RECORD)], asked).fetch.allow_networks
 

@@ -21,6 +21,7 @@ from tests.support.runs import (
     dead_end,
     file_away,
     got_end,
+    incomplete_end,
     payload,
     read_page,
 )
@@ -97,6 +98,21 @@ def test_a_dead_and_a_refused_media_have_their_reasons(app: App, census: Census)
         (Standing.FAILED, "gone"),
         (Standing.REFUSED, "address_refused"),
     ]
+
+
+def test_an_incomplete_video_is_reported_with_what_it_lacks(app: App, census: Census):
+    a_walk(app.store, 1)
+    app.store.media.end(incomplete_end(1, (2, 6), 20))
+    stream = io.StringIO()
+    [told] = reports(app, census)
+
+    with JsonLine(stream, Totals()) as line:
+        line.add(told)
+    [entry] = json.loads(stream.getvalue())["media"]
+
+    assert (told.standing, told.reason) == (Standing.INCOMPLETE, "incomplete")
+    assert entry["state"] == "incomplete"
+    assert entry["missing"] == [2, 6]
 
 
 def test_a_media_on_several_pages_and_walks_is_told_once(app: App, census: Census):

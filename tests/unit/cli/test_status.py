@@ -5,11 +5,12 @@ import pytest
 from core.cli.dead_entries import Selected, ends
 from core.cli.status import of_everything, of_store, told
 from core.errors import StorageDown
-from core.model.ids import image_task_id
+from core.model.ids import fragment_task_id, image_task_id
 from core.model.walk import WalkState
 from core.settings import Settings
 from core.steps.ends import write_end
-from tests.support.runs import ADDRESS, a_walk, an_app, dead_end, got_end, payload
+from tests.support.runs import ADDRESS, a_walk, an_app, dead_end, got_end, incomplete_end, payload
+from tests.support.staged import put, staged_video
 
 
 def unreachable(root: Path) -> Settings:
@@ -111,3 +112,38 @@ def test_dead_ends_of_a_store_are_listed_by_the_ids_of_their_tasks(tmp_path: Pat
     assert by_id == every
     assert by_reason == []
     assert (every[0].http_status, every[0].reason) == (404, "gone")
+
+
+def test_an_incomplete_video_is_listed_with_its_pieces_and_found_by_any_id(tmp_path: Path):
+    app = an_app(tmp_path)
+    write_end(app.store, incomplete_end(1, (2, 6), 20))
+    app.close()
+    settings, fragment = unreachable(tmp_path), fragment_task_id(payload(1).media, 6)
+
+    [entry] = ends(settings, Selected(settings, (), (), None), 10)
+    by_fragment = list(ends(settings, Selected(settings, (), (fragment,), None), 10))
+
+    assert entry.subject == "https://pictures.example/1.jpg (pieces 3, 7 of 20)"
+    assert by_fragment == [entry]
+    assert of_store(settings).sources[0].dead == 1
+
+
+def test_a_video_under_way_is_told_with_its_pieces(tmp_path: Path):
+    app = an_app(tmp_path)
+    app.store.videos.put_plan(staged_video(3))
+    put(app.store, 1, b"piece")
+    app.close()
+
+    found = of_store(unreachable(tmp_path))
+
+    assert list(told(found))[-1] == "video    1 of 3 pieces  http://mill.example/index.m3u8"
+
+
+def test_a_video_that_ended_is_not_under_way(tmp_path: Path):
+    app = an_app(tmp_path)
+    staged = staged_video(3)
+    app.store.videos.put_plan(staged)
+    write_end(app.store, incomplete_end(1, (2,), 3, media=staged.payload.media))
+    app.close()
+
+    assert of_store(unreachable(tmp_path)).videos == []

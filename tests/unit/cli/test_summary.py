@@ -52,6 +52,19 @@ def test_a_lasting_fault_calls_for_retry_dead():
     assert "--retry-dead" in said[-1]
 
 
+def test_an_incomplete_video_names_its_pieces_and_what_mends_it():
+    message = "pieces 3, 7 of 20 can't be had (gone: status 404)"
+    holed = missing(Standing.INCOMPLETE, reason="incomplete", message=message)
+    passing = missing(Standing.INCOMPLETE, reason="incomplete", message=message, passing=True)
+
+    summary, said = told(holed, passing)
+
+    assert not summary.whole
+    assert said[0] == f"incomplete: {message}  {URL} (1 attempt)"
+    assert any("--retry-dead asks for those, and only those" in line for line in said)
+    assert any("the same command fetches the pieces" in line for line in said)
+
+
 def test_a_refused_address_names_the_flag_that_permits_it():
     _, said = told(missing(Standing.REFUSED, reason="address_refused", refused=True))
 

@@ -27,7 +27,7 @@ def _reasons(page: FeedPage) -> list[str]:
     return [skipped.reason for skipped in page.skipped]
 
 
-def test_a_group_is_one_media_with_its_renditions_largest_first() -> None:
+def test_row_20_a_group_is_one_media_with_its_renditions_largest_first() -> None:
     (media,) = _media(GROUP)
 
     assert _urls(media) == ["/1080.mp4", "/480.mp4", "/240.mp4"]
