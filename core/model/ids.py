@@ -33,11 +33,6 @@ def media_task_id(kind: str, media: str) -> str:
     return f"{kind}-{media}"
 
 
-def image_task_id(media: str) -> str:
-    """One image task a media."""
-    return media_task_id("image", media)
-
-
 def fragment_task_id(media: str, piece: int) -> str:
     """One fragment task a piece of a video's plan."""
     return f"fragment-{media}-{piece:06d}"

@@ -15,7 +15,6 @@ from core.errors import Malformed
 from core.model.ids import (
     discover_task_id,
     fragment_task_id,
-    image_task_id,
     media_task_id,
     verify_task_id,
 )
@@ -216,16 +215,6 @@ def verify_task(
         payload=payload,
         generation=generation,
         max_attempts=max_attempts,
-    )
-
-
-def image_task(
-    source: str, payload: ImagePayload, *, generation: int = 1, max_attempts: int = 5
-) -> Task:
-    """The task that gets `payload`'s file."""
-    ident = image_task_id(payload.media)
-    return Task(
-        id=ident, source=source, payload=payload, generation=generation, max_attempts=max_attempts
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 from core.ledger.memory import MemoryLedger
 from core.ledger.redis import RedisLedger
 from core.model.post import MediaKind
-from core.model.task import ImagePayload, State, Task, image_task
+from core.model.task import ImagePayload, State, Task, media_task
 from core.ports import Early, Held, Lease, OpenWork, Superseded, Vanished
 from tests.support.clock import FakeClock
 from tests.support.redis import GivenTimeServer, flush
@@ -21,7 +21,7 @@ LEASE_S = 30.0
 PAYLOAD = ImagePayload(
     media="m1", media_kind=MediaKind.IMAGE, url="http://a.test/1.jpg", post="p1", feed="f1"
 )
-FIRST = image_task("weibo", PAYLOAD)
+FIRST = media_task("weibo", PAYLOAD)
 
 
 @dataclass

@@ -14,7 +14,7 @@ from core.model.task import (
     VerifyPayload,
     discover_task,
     fragment_task,
-    image_task,
+    media_task,
     verify_task,
 )
 from core.steps.run import Run
@@ -34,7 +34,7 @@ def an_image_task(
     url: str = "https://pictures.example/1.jpg", *, source: str = "feed", **fields: Any
 ) -> Task:
     payload = fields.pop("payload", None) or an_image_payload(url, source=source)
-    return image_task(source, payload).model_copy(update=fields)
+    return media_task(source, payload).model_copy(update=fields)
 
 
 def a_run(task: Task, token: str = "t", of: type[Run] = Run) -> Run:

@@ -5,7 +5,7 @@ import pytest
 from core.cli.dead_entries import Selected, ends
 from core.cli.status import of_everything, of_store, told
 from core.errors import StorageDown
-from core.model.ids import fragment_task_id, image_task_id
+from core.model.ids import fragment_task_id, media_task_id
 from core.model.walk import WalkState
 from core.settings import Settings
 from core.steps.ends import write_end
@@ -102,7 +102,7 @@ def test_a_source_that_nothing_happened_to_has_zeros_where_the_store_knows(tmp_p
 
 def test_dead_ends_of_a_store_are_listed_by_the_ids_of_their_tasks(tmp_path: Path):
     settings = filled(tmp_path)
-    ident = image_task_id(payload(2).media)
+    ident = media_task_id("image", payload(2).media)
 
     every = list(ends(settings, Selected(settings, (), (), None), 10))
     by_id = list(ends(settings, Selected(settings, (), (ident,), None), 10))
