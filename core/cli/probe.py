@@ -40,6 +40,7 @@ class Target:
     address: str
     source: str
     adapter: Adapter
+    inherit_query: bool = False  # whether a manifest's query goes with its pieces
 
 
 @click.command()
@@ -132,10 +133,19 @@ def _manifest(
     offer = parse(body, page.url)
     choice = choose(offer, policy)
     digest = hashlib.sha256(body).hexdigest()
-    origin = Origin("", target.source, target.address, page.url, digest, secret_names)
+    origin = Origin(
+        media="",
+        source=target.source,
+        manifest_url=target.address,
+        final_url=page.url,
+        manifest_sha256=digest,
+        secret_names=secret_names,
+        inherit_query=target.inherit_query,
+    )
     found = partial(ManifestFound, target.address, offer, choice, secret_names=secret_names)
     try:
-        playlists = read_wanted(offer, choice, lambda url: _got(visit, url))
+        get = partial(_got, visit)
+        playlists = read_wanted(offer, choice, get, query_of=origin.query_of)
         return found(build_plan(origin, choice, playlists))
     except HeadraceError as error:
         return found(None, Refusal(error.reason, str(error)))
@@ -158,10 +168,11 @@ def _target(given: Settings, address: str, source: str | None) -> Target:
         record = find_feed(given, address).record
         if record.address.startswith("file:"):
             raise click.UsageError("probe asks an address: http://... or https://...")
-        return Target(record.address, record.source, adapter(record.adapter))
+        inherits = given.source(record.source).inherit_query
+        return Target(record.address, record.source, adapter(record.adapter), inherits)
     terms = given.source(source)
     kept = without_parameters(address, tuple(terms.secret_query))
-    return Target(kept, source, adapter(terms.adapter))
+    return Target(kept, source, adapter(terms.adapter), terms.inherit_query)
 
 
 def _secret_names(given: Settings, target: Target) -> tuple[str, ...]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, assert_never
 
 from core.cli.wording import count, duration, printable, table
 from core.fetch.types import Sniffed
-from core.manifests import Choice, MediaPlaylist, Multivariant
+from core.manifests import Choice, MediaPlaylist, Multivariant, Wanted
 from core.manifests.playlists import MediaRendition, RenditionKind, Variant
 from core.model.addresses import strike
 from core.model.plan import Plan, Track
@@ -17,6 +17,7 @@ from core.model.post import FeedPage, MediaRecord, Post
 _POSTS_SHOWN = 5
 _MEDIA_SHOWN = 4  # of a post
 _NOTES_SHOWN = 10
+_INLINE = "inline"  # reads segments; it is no property of what is offered
 _HEAD = ("", "size", "codecs", "bandwidth", "audio", "subtitles")
 _COLUMN = 10  # where what a line says begins
 
@@ -93,7 +94,7 @@ def _told(found: Found) -> Iterator[str]:
         case FeedFound():
             yield from _told_feed(found)
         case ManifestFound():
-            yield f"HLS manifest {strike(found.offer.url)}"
+            yield f"{_format(found).upper()} manifest {strike(found.offer.url)}"
             if isinstance(found.offer, Multivariant):
                 yield from _told_offer(found.offer, found.choice)
             yield _line("chosen", found.choice.why)
@@ -117,6 +118,10 @@ def _told_feed(found: FeedFound) -> Iterator[str]:
             yield _line("", f"{record.kind}{how}  {strike(best.url)}")
     for skipped in page.skipped[:_NOTES_SHOWN]:
         yield _line("skipped", f"{skipped.where}: {skipped.reason}")
+
+
+def _format(found: ManifestFound) -> str:
+    return found.offer.format if isinstance(found.offer, Multivariant) else "hls"
 
 
 def _told_offer(offer: Multivariant, choice: Choice) -> Iterator[str]:
@@ -144,6 +149,8 @@ def _described(rendition: MediaRendition) -> str:
     words = [
         rendition.name or "without a name",
         f"({rendition.language})" if rendition.language else "",
+        rendition.codecs or "",
+        f"{rendition.bandwidth / 1000:.0f} kbit/s" if rendition.bandwidth else "",
         f"group {rendition.group}",
         "default" if rendition.default else "",
         "" if rendition.url else "inside the video",
@@ -239,11 +246,11 @@ def _manifest_record(found: ManifestFound) -> dict[str, Any]:
     offer, choice, plan, secret = found.offer, found.choice, found.plan, found.secret_names
     offered = offer if isinstance(offer, Multivariant) else None
     return {
-        "what": "hls",
+        "what": _format(found),
         "refused": asdict(found.refused) if found.refused else None,
         "variants": [_struck(one, secret) for one in offered.variants] if offered else [],
         "renditions": [_struck(one, secret) for one in offered.renditions] if offered else [],
-        "chosen": [strike(wanted.url, secret) for wanted in choice.wanted],
+        "chosen": [_chosen(wanted, secret) for wanted in choice.wanted],
         "why": choice.why,
         "duration_s": plan.duration_s if plan else None,
         "fragments": len(plan.pieces) if plan else None,
@@ -253,7 +260,16 @@ def _manifest_record(found: ManifestFound) -> dict[str, Any]:
 
 
 def _struck(offered: Variant | MediaRendition, secret: Sequence[str]) -> dict[str, Any]:
-    return asdict(offered) | {"url": strike(offered.url, secret) if offered.url else None}
+    told = {one.name: getattr(offered, one.name) for one in fields(offered)}
+    url = None if offered.url is None else _chosen(offered, secret)
+    return {name: value for name, value in told.items() if name != _INLINE} | {"url": url}
+
+
+def _chosen(offered: Variant | MediaRendition | Wanted, secret: Sequence[str]) -> str:
+    """Its address; of what stands in the manifest itself, with its name there."""
+    address, _, name = (offered.url or "").partition("#")
+    struck = strike(address, secret)
+    return f"{struck}#{name}" if offered.inline is not None and name else struck
 
 
 def _track_record(track: Track) -> dict[str, Any]:

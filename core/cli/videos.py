@@ -21,6 +21,7 @@ class VideoMeter:
     url: str  # of its manifest, struck out
     done: int  # pieces that are there
     pieces: int  # in its plan
+    layout: int = 1  # of its plan: pieces of an older one do not count
 
 
 def videos_under_way(store: Store) -> Iterator[VideoMeter]:
@@ -63,11 +64,12 @@ def _begun(store: Store, media: str) -> VideoMeter | None:
     staged = store.videos.plan(media)
     if staged is None or _has_ended(store, media):
         return None
-    return VideoMeter(strike(staged.payload.url), 0, len(staged.plan.pieces))
+    return VideoMeter(strike(staged.payload.url), 0, len(staged.plan.pieces), staged.layout)
 
 
 def _counted(store: Store, media: str, meter: VideoMeter) -> VideoMeter:
-    standing = store.videos.standing(media, meter.pieces, generation=0)  # only what is there counts
+    # Of generation 0 nothing is dead: only what is there counts.
+    standing = store.videos.standing(media, meter.pieces, generation=0, layout=meter.layout)
     return replace(meter, done=len(standing.present))
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from core.model.end import Failure, VideoRecord
+from core.model.video import pieces_in_words
 
 _STRANGE = "\N{REPLACEMENT CHARACTER}"
-_NUMBERS_SHOWN = 20  # of a list; records have them all
 _UNITS = ("B", "KB", "MB", "GB", "TB")
 
 
@@ -54,10 +54,7 @@ def missing_pieces(video: VideoRecord | None) -> str:
     """What an incomplete video lacks: pieces 3, 7 of 20."""
     if video is None or not video.missing:
         return "segments that the source itself lacks"
-    shown = ", ".join(f"{piece + 1}" for piece in video.missing[:_NUMBERS_SHOWN])
-    more = len(video.missing) - _NUMBERS_SHOWN
-    numbers = f"{shown} and {more:,} more" if more > 0 else shown
-    return f"{'piece' if len(video.missing) == 1 else 'pieces'} {numbers} of {video.planned:,}"
+    return f"{pieces_in_words(video.missing)} of {video.planned:,}"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1) -> Iterator[str]:

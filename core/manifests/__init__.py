@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from core.errors import Unsupported
 from core.manifests.build import Origin, build_plan, check_on_demand
+from core.manifests.dash import begins_one as begins_dash
+from core.manifests.dash import parse as parse_dash
 from core.manifests.hls import parse as parse_hls
 from core.manifests.playlists import MediaPlaylist, Multivariant
+from core.manifests.resolving import with_query_of
 from core.manifests.select import Choice, SelectionPolicy, Wanted, choose
 from core.model.addresses import strike
 
@@ -36,13 +39,10 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 def parse(
     body: bytes, url: str, *, variables: Mapping[str, str] = _NOTHING
 ) -> Multivariant | MediaPlaylist:
-    """What the manifest in `body` says, whose final address is `url`; as `hls.parse`, and raises
-    `Unsupported` for another format."""
-    if b"<MPD" in body[:4096] and not body.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"#"):
-        raise Unsupported(
-            f"{strike(url)}: a DASH manifest: this version reads HLS",
-            reason="unsupported_manifest",
-        )
+    """What the manifest in `body` says, whose final address is `url`; as the `parse` of its format,
+    which its first bytes tell."""
+    if begins_dash(body):
+        return parse_dash(body, url)
     return parse_hls(body, url, variables=variables)
 
 
@@ -59,10 +59,24 @@ def parse_media(body: bytes, url: str, *, variables: Mapping[str, str] = _NOTHIN
 
 
 def read_wanted(
-    found: Multivariant | MediaPlaylist, choice: Choice, get: Callable[[str], Got]
+    found: Multivariant | MediaPlaylist,
+    choice: Choice,
+    get: Callable[[str], Got],
+    *,
+    query_of: Sequence[str] = (),
 ) -> list[MediaPlaylist]:
-    """The media playlists that `choice` needs, in its order; `get` fetches one. The manifest
-    itself is not asked for twice."""
+    """The media playlists that `choice` needs, in its order; `get` fetches one, with the query of
+    the addresses `query_of` where it is of their host. What stands in the manifest itself is not
+    asked for. Raises as `parse`."""
     if isinstance(found, MediaPlaylist):
         return [found]
-    return [parse_media(*get(wanted.url), variables=found.variables) for wanted in choice.wanted]
+
+    def read(wanted: Wanted) -> MediaPlaylist:
+        if wanted.inline is not None:
+            return wanted.inline()
+        url = wanted.url
+        for manifest in query_of:
+            url = with_query_of(manifest, url)
+        return parse_media(*get(url), variables=found.variables)
+
+    return [read(wanted) for wanted in choice.wanted]

@@ -9,7 +9,8 @@ from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
 from core.errors import HeadraceError, Truncated, Unsupported
-from core.manifests.playlists import ByteRange, InitPart, MediaPlaylist, MediaSegment
+from core.manifests.playlists import InitPart, MediaPlaylist, MediaSegment
+from core.manifests.resolving import with_query_of
 from core.manifests.select import Choice, Wanted
 from core.model.addresses import strike, without_parameters
 from core.model.plan import Container, KeyRef, Part, Piece, Plan, Segment, Track, TrackKind
@@ -22,6 +23,7 @@ _CONTAINERS = {
     ".cmfv": Container.FMP4,
     ".cmfa": Container.FMP4,
     ".cmft": Container.FMP4,
+    ".webm": Container.WEBM,
     ".aac": Container.AAC,
     ".mp3": Container.MP3,
     ".ac3": Container.AC3,
@@ -42,12 +44,19 @@ class Origin:
     final_url: str  # after redirects
     manifest_sha256: str
     secret_names: tuple[str, ...] = ()  # query parameters that no record may hold
+    inherit_query: bool = False  # whether the address's query goes with the pieces of its host
+
+    @property
+    def query_of(self) -> tuple[str, ...]:
+        """The addresses whose query goes on."""
+        found = (self.final_url, self.manifest_url) if self.inherit_query else ()
+        return tuple(dict.fromkeys(found))
 
 
 def build_plan(origin: Origin, choice: Choice, playlists: Sequence[MediaPlaylist]) -> Plan:
     """The plan of `choice`, whose `wanted` were read as `playlists`, in that order. Raises
     `Unsupported` for a live one, `Truncated` for one whose end seems to be missing."""
-    pieces = _Pieces(origin.secret_names)
+    pieces = _Pieces(origin)
     tracks: list[Track] = []
     notes = list(choice.notes)
     for wanted, playlist in zip(choice.wanted, playlists, strict=True):
@@ -86,8 +95,9 @@ def check_on_demand(playlist: MediaPlaylist) -> None:
 class _Pieces:
     """Everything that is fetched, each once, in the order of its first use."""
 
-    def __init__(self, secret_names: tuple[str, ...]) -> None:
-        self._secret_names = secret_names
+    def __init__(self, origin: Origin) -> None:
+        self._secret_names = origin.secret_names
+        self._query_of = origin.query_of
         self._index: dict[tuple[str, int | None, int | None], int] = {}
         self.all: list[Piece] = []
 
@@ -95,23 +105,33 @@ class _Pieces:
         """An address without the source's secrets; the fetcher adds them where they belong."""
         return without_parameters(url, self._secret_names) if self._secret_names else url
 
-    def part(self, url: str, byte_range: ByteRange | None, key: KeyRef | None) -> Part:
+    def part(self, of: MediaSegment | InitPart) -> Part:
         """The use of a piece, which is made on its first."""
-        start, length = (byte_range.start, byte_range.length) if byte_range else (None, None)
-        known = (self.clean(url), start, length)
+        start, length = (
+            (of.byte_range.start, of.byte_range.length) if of.byte_range else (None,) * 2
+        )
+        known = (self._asked(of.url), start, length)
         index = self._index.setdefault(known, len(self.all))
         if index == len(self.all):
-            self.all.append(Piece(url=known[0], start=start, length=length))
-        return Part(piece=index, key=self._clean_key(key))
+            others = tuple(map(self._asked, of.alternatives))
+            piece = Piece(url=known[0], start=start, length=length, alternatives=others)
+            self.all.append(piece)
+        return Part(piece=index, key=self._key(of.key))
 
-    def _clean_key(self, key: KeyRef | None) -> KeyRef | None:
-        if key is None or not self._secret_names:
+    def _asked(self, url: str) -> str:
+        for manifest in self._query_of:
+            url = with_query_of(manifest, url)
+        return self.clean(url)
+
+    def _key(self, key: KeyRef | None) -> KeyRef | None:
+        if key is None or not (self._secret_names or self._query_of):
             return key
-        return key.model_copy(update={"url": self.clean(key.url)})
+        return key.model_copy(update={"url": self._asked(key.url)})
 
 
 def _track(wanted: Wanted, playlist: MediaPlaylist, pieces: _Pieces, notes: list[str]) -> Track:
-    containers = list(dict.fromkeys(_container(one, wanted.kind) for one in playlist.segments))
+    told = (playlist.container or _container(one, wanted.kind) for one in playlist.segments)
+    containers = list(dict.fromkeys(told))
     kind = wanted.kind or _kind(containers[0])
     if len(containers) > 1:
         notes.append(f"{kind}: the segments are of several kinds: {', '.join(containers)}")
@@ -138,18 +158,19 @@ def _segments(found: Sequence[MediaSegment], pieces: _Pieces) -> tuple[Segment, 
             continue
         if one.init is not init_of:  # the reader makes one value a tag, which many segments share
             init_of = one.init
-            init = pieces.part(init_of.url, init_of.byte_range, init_of.key) if init_of else None
-        segments.append(_segment(one, pieces.part(one.url, one.byte_range, one.key), init))
+            init = pieces.part(init_of) if init_of else None
+        segments.append(_segment(one, pieces.part(one), init))
     return tuple(segments)
 
 
 def _segment(one: MediaSegment, part: Part | None, init: Part | None) -> Segment:
     return Segment(
         part=part,
-        duration_s=one.duration_s,
+        duration_s=one.duration_s + one.pause_s,
         sequence=one.sequence,
         discontinuity=one.discontinuity,
         init=init,
+        clock_s=one.clock_s,
     )
 
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from urllib.parse import urljoin, urlsplit
 
-from core.errors import AddressRefused, TooLarge
+from core.errors import TooLarge
 from core.manifests.hls_text import Line, Text
 from core.manifests.hls_variables import Variables
 from core.manifests.playlists import ByteRange
+from core.manifests.resolving import MAX_ADDRESSES_CHARS, NoAddress, resolved
 
-MAX_ADDRESS_CHARS = 8192
-MAX_ADDRESSES_CHARS = 64 * 1024**2  # of all: short lines against a long base could fill the memory
 MAX_NAME_CHARS = 200
 MAX_OFFSET = 2**53  # bytes: past any resource, and exact in every program that reads the JSON
 
@@ -21,8 +19,6 @@ MAX_OFFSET = 2**53  # bytes: past any resource, and exact in every program that 
 _PAIR = re.compile(r'[ \t]*+([A-Za-z0-9-]++)[ \t]*+=[ \t]*+(?:"([^"]*+)"|([^",]*+))[ \t]*+(?:,|$)')
 _WHOLE = re.compile(r"\d{1,19}", re.ASCII)
 _RANGE = re.compile(r"(\d{1,16})(?:@(\d{1,16}))?", re.ASCII)
-_SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
-_FORBIDDEN = re.compile("[\x00-\x20\x7f\ufffd\ud800-\udfff]")
 
 
 class Reader:
@@ -50,21 +46,10 @@ class Reader:
     def absolute(self, raw: str, line: int) -> str:
         """An address against the playlist's own. Raises `Malformed`, or `AddressRefused` for what
         is not http(s)."""
-        given = self.variables.expand(raw, line).strip().partition("#")[0].replace(" ", "%20")
-        if not given or len(given) > MAX_ADDRESS_CHARS or _FORBIDDEN.search(given):
-            raise self.text.malformed(line, "bad_address", f"no address: {given[:60]!r}")
         try:
-            url = given if _SCHEME.match(given) else urljoin(self.text.url, given)
-            parts = urlsplit(url)
-            _ = parts.port  # raises ValueError for one that no connection can have
-        except ValueError as error:
-            words = f"no address: {given[:60]!r}"
-            raise self.text.malformed(line, "bad_address", words) from error
-        if parts.scheme not in ("http", "https"):
-            words = f"an address with the scheme {parts.scheme[:20]!r}; only http and https are got"
-            raise self.text.refused(AddressRefused, line, "address_refused", words)
-        if not parts.hostname:
-            raise self.text.malformed(line, "bad_address", f"no host in {given[:60]!r}")
+            url = resolved(self.variables.expand(raw, line), self.text.url)
+        except NoAddress as error:
+            raise self.text.refused(error.kind, line, error.reason, str(error)) from error
         return self._counted(url, line)
 
     def _counted(self, url: str, line: int) -> str:

@@ -22,7 +22,7 @@ _BOM = b"\xef\xbb\xbf"
 _BLANK = b" \t\r\n\0"
 _HEADER = re.compile(r"#EXTM3U(?=[ \t\r\n]|$)")
 _HTML = re.compile(
-    r"(?:<!--.*?-->\s*+)*+<(?:!doctype\s+html|html|head|body|script|title)\b",
+    r"(?:(?>\s*+<\?xml[^>]*>|<!--.*?-->)\s*+)*+<(?:!doctype\s+html|html|head|body|script|title)\b",
     re.IGNORECASE | re.DOTALL,
 )
 

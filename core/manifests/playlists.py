@@ -3,12 +3,13 @@ Every address in them is absolute and http(s)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from math import fsum
 
-from core.model.plan import KeyRef
+from core.model.plan import Container, KeyRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,7 @@ class InitPart:
     url: str
     byte_range: ByteRange | None = None
     key: KeyRef | None = None
+    alternatives: tuple[str, ...] = ()  # where it lies too
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,9 @@ class MediaSegment:
     gap: bool = False  # the source does not have it
     title: str | None = None
     program_date_time: datetime | None = None  # UTC
+    alternatives: tuple[str, ...] = ()  # where it lies too
+    pause_s: float = 0.0  # for which nothing plays behind it, by the manifest's own word
+    clock_s: float = 0.0  # what its media's clock shows when its discontinuity begins
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +63,22 @@ class MediaPlaylist:
     target_duration_s: int | None = None
     ended: bool = False  # nothing will be added (EXT-X-ENDLIST)
     cut: bool = False  # not ended, though it looks as if its end were missing
+    container: Container | None = None  # None: only its segments tell
     notes: tuple[str, ...] = ()
 
     @property
     def duration_s(self) -> float:
-        """Of all segments, gaps included."""
-        return fsum(segment.duration_s for segment in self.segments)
+        """Of all segments, gaps and pauses included."""
+        return fsum(segment.duration_s + segment.pause_s for segment in self.segments)
+
+
+# Reads the segments that stand in the manifest itself; they may be many, and most are not wanted.
+Inline = Callable[[], MediaPlaylist]
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One way to see the whole (EXT-X-STREAM-INF)."""
+    """One way to see the whole (EXT-X-STREAM-INF, or a Representation of pictures)."""
 
     url: str
     bandwidth: int = 0  # bits a second, at most; 0: not told
@@ -79,6 +89,9 @@ class Variant:
     frame_rate: float | None = None
     audio_group: str | None = None
     subtitles_group: str | None = None
+    language: str | None = None
+    has_sound_only: bool = False  # by the manifest's word; else its codecs may tell
+    inline: Inline | None = field(default=None, compare=False, repr=False)
 
 
 class RenditionKind(StrEnum):
@@ -92,7 +105,7 @@ class RenditionKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MediaRendition:
-    """One of a group that a variant names (EXT-X-MEDIA)."""
+    """One of a group that a variant names (EXT-X-MEDIA, or a Representation of sound or text)."""
 
     kind: RenditionKind
     group: str
@@ -102,6 +115,9 @@ class MediaRendition:
     autoselect: bool = False
     forced: bool = False
     url: str | None = None  # None: inside the variant already
+    codecs: str | None = None
+    bandwidth: int = 0  # bits a second; 0: not told
+    inline: Inline | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,4 +129,5 @@ class Multivariant:
     renditions: tuple[MediaRendition, ...] = ()
     variables: dict[str, str] = field(default_factory=dict)  # what media playlists may import
     i_frame_streams: int = 0  # for seeking; nothing to download
+    format: str = "hls"  # or "dash"
     notes: tuple[str, ...] = ()

@@ -4,10 +4,11 @@ if they are asked for; and why, in words."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from core.manifests.codecs import AUDIO, VIDEO, families, is_audio_only
 from core.manifests.playlists import (
+    Inline,
     MediaPlaylist,
     MediaRendition,
     Multivariant,
@@ -41,6 +42,7 @@ class Wanted:
     width: int | None = None
     height: int | None = None
     bandwidth: int | None = None
+    inline: Inline | None = field(default=None, compare=False, repr=False)  # nothing to ask for
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ def choose(manifest: Multivariant | MediaPlaylist, policy: SelectionPolicy) -> C
         only = Wanted(manifest.url, None)
         return Choice((only,), "the manifest has one set of segments")
     videos = [variant for variant in manifest.variants if not _has_sound_only(variant)]
-    variant = _best(videos or manifest.variants, policy)
+    variant = _best(videos or _spoken(manifest.variants, policy), policy)
     notes: list[str] = []
     audio = _sound(manifest, variant, policy, notes) if videos else None
     subtitles = _subtitles(manifest, variant, policy, notes) if policy.subtitles else ()
@@ -80,7 +82,14 @@ def choose(manifest: Multivariant | MediaPlaylist, policy: SelectionPolicy) -> C
 
 
 def _has_sound_only(variant: Variant) -> bool:
-    return variant.height is None and is_audio_only(variant.codecs)
+    told = variant.height is None and is_audio_only(variant.codecs)
+    return variant.has_sound_only or told
+
+
+def _spoken(variants: Sequence[Variant], policy: SelectionPolicy) -> Sequence[Variant]:
+    """Of what has no pictures, that in the wanted language, or where none is, in the first's."""
+    best = max(variants, key=lambda variant: _speaks(variant, policy.language))
+    return [variant for variant in variants if variant.language == best.language]
 
 
 # --- the picture ---
@@ -128,20 +137,24 @@ def _sound(
     if not group:
         notes.append(f"the audio group {variant.audio_group!r} is not there: is it inside?")
         return None
-    best = max(group, key=lambda rendition: _fitness(rendition, policy.language))
+    best = max(group, key=lambda rendition: _fitness(rendition, policy))
     if policy.language and not _speaks(best, policy.language):
         notes.append(f"no audio in the language {policy.language!r}")
-    return None if best.url in (None, variant.url) else best
+    is_inside = best.inline is None and best.url in (None, variant.url)
+    return None if is_inside else best
 
 
-def _fitness(rendition: MediaRendition, language: str | None) -> tuple[int, bool, bool]:
-    """The language setting, then DEFAULT, then AUTOSELECT; `max` leaves the first of equals."""
-    return _speaks(rendition, language), rendition.default, rendition.autoselect
+def _fitness(rendition: MediaRendition, policy: SelectionPolicy) -> tuple[int, ...]:
+    """The language setting, then DEFAULT, then AUTOSELECT; of several qualities the preferred
+    codec, then the most bandwidth; `max` leaves the first of equals."""
+    rank = _rank(families(rendition.codecs) & AUDIO, policy.codecs)
+    spoken = _speaks(rendition, policy.language)
+    return spoken, rendition.default, rendition.autoselect, rank, rendition.bandwidth
 
 
-def _speaks(rendition: MediaRendition, language: str | None) -> int:
+def _speaks(offered: Variant | MediaRendition, language: str | None) -> int:
     """2: the language itself; 1: a kind of it, or that of which it is one; 0: another."""
-    told, wanted = (rendition.language or "").lower(), (language or "").lower()
+    told, wanted = (offered.language or "").lower(), (language or "").lower()
     if not told or not wanted:
         return 0
     if told == wanted:
@@ -184,11 +197,21 @@ def _wanted(
         width=variant.width,
         height=variant.height,
         bandwidth=variant.bandwidth or None,
+        language=variant.language,
+        inline=variant.inline,
     )
     beside = [(TrackKind.AUDIO, audio)] if audio else []
     beside += [(TrackKind.SUBTITLES, rendition) for rendition in subtitles]
     others = [
-        Wanted(url=found.url, kind=kind, language=found.language, name=found.name)
+        Wanted(
+            url=found.url,
+            kind=kind,
+            codecs=found.codecs,
+            language=found.language,
+            name=found.name,
+            bandwidth=found.bandwidth or None,
+            inline=found.inline,
+        )
         for kind, found in beside
         if found.url is not None
     ]

@@ -14,6 +14,7 @@ from core.errors import Malformed
 FORMAT = 1  # the version written
 
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+OnAClock = Annotated[float, Field(allow_inf_nan=False)]  # seconds
 Count = Annotated[int, Field(ge=0)]
 
 
@@ -34,6 +35,7 @@ class Container(StrEnum):
 
     TS = "ts"
     FMP4 = "fmp4"
+    WEBM = "webm"
     AAC = "aac"
     MP3 = "mp3"
     AC3 = "ac3"
@@ -54,6 +56,7 @@ class Piece(_Frozen):
     url: str
     start: Count | None = None  # first byte; None: the whole resource
     length: Annotated[int, Field(ge=1)] | None = None  # bytes, when `start` is given
+    alternatives: tuple[str, ...] = ()  # where the same bytes lie too, in the manifest's order
 
     @model_validator(mode="after")
     def _range_is_whole(self) -> Self:
@@ -77,6 +80,7 @@ class Segment(_Frozen):
     sequence: Count  # the source's own number
     discontinuity: Count = 0  # timestamps and codecs hold within one number
     init: Part | None = None  # stands before the segment wherever it differs from the one before
+    clock_s: OnAClock = 0.0  # what its media's clock shows when its discontinuity begins
 
 
 class Track(_Frozen):

@@ -18,5 +18,6 @@ class SourceTerms:
     secret_query: dict[str, str] = field(default_factory=dict, repr=False)
     secret_hosts: tuple[str, ...] = ()
     user_agent: str | None = None
+    inherit_query: bool = False  # a manifest's query goes with its pieces on the same host
     max_file_bytes: int = 4 * 1024**3
     max_page_bytes: int = 64 * 1024**2

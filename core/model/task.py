@@ -105,6 +105,7 @@ class FragmentPayload(_Frozen):
     media: Id
     piece: Annotated[int, Field(ge=0)]  # its number in the plan
     pieces: Annotated[int, Field(ge=1)]  # how many the plan has
+    layout: Annotated[int, Field(ge=1, le=2**53)] = 1  # which of the video's plans numbers them
     url: str
     start: int | None = None  # byte range, where the plan names one
     length: int | None = None

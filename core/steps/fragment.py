@@ -45,7 +45,7 @@ class FragmentStep:
 
     def _is_settled(self, payload: FragmentPayload, generation: int) -> bool:
         videos, piece = self.store.videos, payload.piece
-        if videos.has(payload.media, piece):
+        if videos.has(payload.media, piece, payload.layout):
             return True
         return videos.buried(payload.media, piece, generation) is not None
 
@@ -55,7 +55,7 @@ class FragmentStep:
         try:
             self._download(run, payload, partial)
             _refuse_page(partial, payload)
-            self.store.videos.put(payload.media, payload.piece, partial.path)
+            self.store.videos.put(payload.media, payload.piece, partial.path, payload.layout)
         except errors.Released:
             partial.hand_over()
             raise

@@ -1,9 +1,10 @@
-"""Turns a video's manifest into a plan, durably, and its plan into fragment tasks. Asks for nothing
-when there is a plan: the first durable one holds for as long as the video is open."""
+"""Turns a video's manifest into a plan, durably, and its plan into fragment tasks. Asks once in a
+generation at most: the first durable reading holds for as long as that is open."""
 
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -18,9 +19,12 @@ from core.model.task import Kind, ManifestPayload, Task
 from core.model.video import StagedVideo
 from core.ports import Depths
 from core.steps.actions import Action, Publish
+from core.steps.renewal import renewed, unrenewed
 from core.steps.run import Run
 from core.steps.video_tasks import VideoTasks
 from core.store.store import Store
+
+logger = logging.getLogger(__name__)
 
 KEY_BYTES = 16  # of AES-128
 HELD_BACK_S = 15.0  # how long a manifest waits when enough fragments are open
@@ -37,19 +41,48 @@ class ManifestStep:
     depths: Depths
     high_water: int
     tasks: VideoTasks
-    on_plan: Callable[[], None] = lambda: None  # told once there are pieces to get
+    # Told that a video is on its way; what it returns raises where its pieces can't be joined.
+    on_plan: Callable[[], Callable[[], None]] = lambda: lambda: None
 
     def __call__(self, run: Run) -> Iterator[Action]:
         """Yield the video's watchdog and fragments; the join at once if nothing is missing."""
         payload = run.task.payload
         assert isinstance(payload, ManifestPayload)  # noqa: S101 - the lane says so
+        insist = self.on_plan()
         staged = self.store.videos.plan(payload.media)
         if staged is None:
             self._hold_back(run.task)
             staged = self._keep(self._read(run, payload))
-        yield from self._fan_out(run, staged)
+        elif self._is_old(staged, run.task.generation):
+            self._hold_back(run.task)
+            staged = self._renew(run, payload, staged)
+        yield from self._fan_out(run, staged, insist)
 
     # --- the plan ---
+
+    def _is_old(self, staged: StagedVideo, generation: int) -> bool:
+        """Whether pieces are to be got from addresses that an earlier generation read: signed ones
+        will have expired. A video of which all is there needs none."""
+        if staged.generation >= generation:
+            return False
+        return bool(self.store.videos.standing_of(staged, generation).missing)
+
+    def _renew(self, run: Run, payload: ManifestPayload, kept: StagedVideo) -> StagedVideo:
+        """The plan of this generation. Where the manifest is gone for good, `kept` goes on: what it
+        names may still be there."""
+        try:
+            following = renewed(kept, self._read(run, payload))
+        except errors.Permanent as error:
+            logger.warning(
+                "video %s: its manifest can't be read again, so its pieces are asked for where "
+                "they were before: %s",
+                payload.media,
+                error,
+            )
+            following = unrenewed(kept, run.task.generation)
+        run.check()
+        self.store.videos.renew_plan(following)
+        return self._kept(payload.media, run.task.generation)
 
     def _hold_back(self, task: Task) -> None:
         """Only by fragments: manifests that wait must not keep each other waiting."""
@@ -62,11 +95,14 @@ class ManifestStep:
             )
 
     def _keep(self, staged: StagedVideo) -> StagedVideo:
-        media = staged.payload.media
         self.store.videos.put_plan(staged)
+        return self._kept(staged.payload.media, staged.generation)
+
+    def _kept(self, media: str, generation: int) -> StagedVideo:
+        """What stands, whoever read it."""
         kept = self.store.videos.plan(media)
-        if kept is None:  # the video ended this very moment, by another worker
-            raise errors.LeaseLost(f"video {media} has ended")
+        if kept is None or kept.generation > generation:  # this very moment, by another worker
+            raise errors.LeaseLost(f"video {media} has ended, or goes on in a later generation")
         return kept
 
     def _read(self, run: Run, payload: ManifestPayload) -> StagedVideo:
@@ -78,14 +114,20 @@ class ManifestStep:
                 keys = {url: reading.key(url) for url in plan.key_urls}
             finally:
                 run.token_wait_s = visit.token_wait_s
-        return StagedVideo(source=run.task.source, payload=payload, plan=plan, keys=keys)
+        return StagedVideo(
+            source=run.task.source,
+            payload=payload,
+            plan=plan,
+            keys=keys,
+            generation=run.task.generation,
+            read_at=self.tasks.clock.now(),
+        )
 
     def _plan(self, reading: _Reading, terms: SourceTerms) -> Plan:
         payload = reading.payload
         body, final_url = reading.get(payload.url)
         found = parse(body, final_url)
         choice = choose(found, self.policy(terms.name))
-        playlists = read_wanted(found, choice, reading.get)
         origin = Origin(
             media=payload.media,
             source=terms.name,
@@ -93,23 +135,39 @@ class ManifestStep:
             final_url=final_url,
             manifest_sha256=hashlib.sha256(body).hexdigest(),
             secret_names=tuple(terms.secret_query),
+            inherit_query=terms.inherit_query,
         )
+        playlists = read_wanted(found, choice, reading.get, query_of=origin.query_of)
         return build_plan(origin, choice, playlists)
 
     # --- what follows ---
 
-    def _fan_out(self, run: Run, staged: StagedVideo) -> Iterator[Action]:
+    def _fan_out(
+        self, run: Run, staged: StagedVideo, insist: Callable[[], None]
+    ) -> Iterator[Action]:
         media, generation, source = staged.payload.media, run.task.generation, run.task.source
-        pieces = len(staged.plan.pieces)
-        standing = self.store.videos.standing(media, pieces, generation)
+        if staged.layout == generation > 1:
+            self._drop_others(staged)
+        standing = self.store.videos.standing_of(staged, generation)
         if not standing.missing:
             yield Publish((self.tasks.verify(source, media, generation),))
             return
+        insist()
         yield Publish((self.tasks.watchdog(source, media, generation),))
-        self.on_plan()
         for window in self.tasks.fragments(staged, standing.missing, generation):
             run.check()
             yield window
+
+    def _drop_others(self, staged: StagedVideo) -> None:
+        dropped = self.store.videos.drop_others(staged.payload.media, staged.layout)
+        if dropped:
+            logger.warning(
+                "video %s: its manifest describes other pieces than when it was begun, %d now: the "
+                "%d that were there are dropped",
+                staged.payload.media,
+                len(staged.plan.pieces),
+                dropped,
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from core.model.task import DiscoverPayload, ImagePayload, ManifestPayload
 from core.model.walk import WalkPage
 
 CURSOR_REPEATS = "cursor_repeats"
-_READABLE = (None, "hls")  # a plain file, and the manifests of core/manifests
+_READABLE = (None, "hls", "dash")  # a plain file, and the manifests of core/manifests
 
 
 def ending_of(page: WalkPage, payload: DiscoverPayload) -> str | None:

@@ -18,11 +18,9 @@ from core.model.task import (
     State,
     Task,
     VerifyPayload,
-    media_task,
 )
 from core.model.video import StagedVideo
 from core.model.walk import FeedRecord
-from core.ports import Publisher
 from core.steps.ends import Observer, write_end
 from core.steps.trigger import resume_task
 from core.steps.video_end import VideoEnds
@@ -36,7 +34,6 @@ class Reopening:
     its feed's open or next walk is read."""
 
     store: Store
-    publisher: Publisher
     tasks: VideoTasks
     terms: Callable[[str], SourceTerms]
     clock: Clock
@@ -49,9 +46,8 @@ class Reopening:
                 return self._requeued(task, self.store.media.reopen(media, task.generation))
             case FragmentPayload() as payload:
                 return self._fragment(task, payload.media)
-            case VerifyPayload(media=media) as payload:
-                anew = task.model_copy(update={"payload": payload.model_copy(update={"round": 0})})
-                return self._requeued(anew, self._next_generation(task, media))
+            case VerifyPayload() as payload:
+                return self._verify(task, payload)
             case DiscoverPayload() as payload:
                 record = FeedRecord(
                     feed=payload.feed,
@@ -64,28 +60,43 @@ class Reopening:
                 assert_never(never)
 
     def _fragment(self, task: Task, media: str) -> Task:
-        """What is present stays, so only what is dead is fetched again. The watchdog brings those
-        of its dead sisters that nobody requeued."""
+        """What is present stays, so only what is missing is fetched again, the task's sisters too;
+        from the addresses that the manifest has by then, for signed ones expire."""
         staged = self.store.videos.plan(media)
-        under_way = self.store.media.ended(media, task.generation) is None
-        if staged is not None and under_way:
-            return self._under_way(task, staged)
+        if staged is None:  # got meanwhile; or cleared by hand, which the join then says
+            generation = self._next_generation(task, media)
+            return self._of_its_store(task, self.tasks.verify(task.source, media, generation).task)
+        if self.store.media.ended(media, task.generation) is None:
+            self._end_here(task, staged)
+        before = self.store.media.generation(media)
         generation = self._next_generation(task, media)
-        self.publisher.publish((self.tasks.watchdog(task.source, media, generation),))
-        return self._requeued(task, generation)
+        if generation > before:
+            return self._manifest(task, staged, generation)
+        # A sister's requeue has opened it, and one reading brings all: it is enough to look later.
+        later = self.tasks.watchdog(task.source, media, generation).task
+        return self._of_its_store(task, later)
 
-    def _under_way(self, task: Task, staged: StagedVideo) -> Task:
+    def _verify(self, task: Task, payload: VerifyPayload) -> Task:
+        """A join that died of a damaged piece lacks it now."""
+        generation = self._next_generation(task, payload.media)
+        staged = self.store.videos.plan(payload.media)
+        if staged is not None and self.store.videos.standing_of(staged, generation).missing:
+            return self._manifest(task, staged, generation)
+        anew = payload.model_copy(update={"round": 0})
+        return self._requeued(task.model_copy(update={"payload": anew}), generation)
+
+    def _end_here(self, task: Task, staged: StagedVideo) -> None:
         """The video still waits for other pieces. Within one generation a dead piece stays dead, so
         this one ends here, as it would have, and the next takes over all that is not there."""
-        media = staged.payload.media
-        pieces = len(staged.plan.pieces)
-        standing = self.store.videos.standing(media, pieces, task.generation)
+        standing = self.store.videos.standing_of(staged, task.generation)
         secret_names = tuple(self.terms(task.source).secret_query)
         self._write(VideoEnds(task, staged, self.clock, secret_names).incomplete(standing))
-        generation = self._next_generation(task, media)
-        return media_task(
-            task.source, staged.payload, generation=generation, max_attempts=task.max_attempts
-        )
+
+    def _manifest(self, task: Task, staged: StagedVideo, generation: int) -> Task:
+        return self._of_its_store(task, self.tasks.manifest(staged, generation).task)
+
+    def _of_its_store(self, dead: Task, task: Task) -> Task:
+        return task.model_copy(update={"store": dead.store, "max_attempts": dead.max_attempts})
 
     def _next_generation(self, task: Task, media: str) -> int:
         """A letter may be older than its video, which was got without that task: then there is

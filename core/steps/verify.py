@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from core import errors
 from core.clock import Clock
 from core.model.end import MediaEnd, MediaFile
-from core.model.ids import fragment_task_id
+from core.model.ids import fragment_task_id, media_task_id
 from core.model.source import SourceTerms
 from core.model.task import Kind, VerifyPayload
 from core.model.video import StagedVideo
 from core.ports import Depths, Ledger
-from core.steps.actions import Action, Publish
+from core.steps.actions import Action, Publish, published_by
 from core.steps.assembler import Assembler
 from core.steps.joining import Joining
 from core.steps.run import Run
 from core.steps.video_end import VideoEnds
-from core.steps.video_tasks import VideoTasks, pause_s
+from core.steps.video_tasks import VideoTasks, mend_s, pause_s
 from core.store.store import Store
 from core.store.videos import Standing
+from core.video.shortfall import Doubts
 
 _CHUNK = 1024 * 1024
 
@@ -48,8 +50,7 @@ class VerifyStep:
         payload = run.task.payload
         assert isinstance(payload, VerifyPayload)  # noqa: S101 - the lane says so
         staged = self._staged(payload.media)
-        pieces = len(staged.plan.pieces)
-        standing = self.store.videos.standing(payload.media, pieces, run.task.generation)
+        standing = self.store.videos.standing_of(staged, run.task.generation)
         if standing.missing:
             yield from self._look_after(run, payload, staged, standing)
         elif standing.dead or staged.plan.has_gaps:
@@ -76,9 +77,9 @@ class VerifyStep:
     def _look_after(
         self, run: Run, payload: VerifyPayload, staged: StagedVideo, standing: Standing
     ) -> Iterator[Action]:
-        lost = self._lost(run, payload.media, standing)
-        yield from self.tasks.fragments(staged, lost, run.task.generation)
-        if copies := self.joining.remind(run.task, payload.media, standing):
+        lost = self._lost(run, staged, standing)
+        yield from self._bring(run, staged, lost)
+        if copies := self.joining.remind(run.task, staged, standing):
             yield Publish(copies)
             return
         looks = payload.round + 1
@@ -91,10 +92,22 @@ class VerifyStep:
             delay_s=pause_s(looks),
         )
 
-    def _lost(self, run: Run, media: str, standing: Standing) -> list[int]:
+    def _bring(self, run: Run, staged: StagedVideo, lost: Sequence[int]) -> Iterator[Action]:
+        """Have these pieces fetched. The addresses of an earlier generation are not used: its
+        manifest is read again, whose task brings all that is missing."""
+        generation = run.task.generation
+        if lost and staged.generation < generation:
+            yield Publish((self.tasks.manifest(staged, generation),))
+        else:
+            yield from self.tasks.fragments(staged, lost, generation)
+
+    def _lost(self, run: Run, staged: StagedVideo, standing: Standing) -> list[int]:
         """Pieces that nobody will bring: not in the lane, which is empty, nor known to the ledger
         as under way or waiting for another try."""
-        if self.depths.ready(run.task.source, Kind.FRAGMENT) > 0:
+        media, source = staged.payload.media, run.task.source
+        if self.depths.ready(source, Kind.FRAGMENT) > 0:
+            return []
+        if staged.generation < run.task.generation and self._is_read_again(source, media):
             return []
         return [
             piece
@@ -102,22 +115,46 @@ class VerifyStep:
             if not self.ledger.holds(fragment_task_id(media, piece))
         ]
 
+    def _is_read_again(self, source: str, media: str) -> bool:
+        """Whether the manifest's task may still be under way."""
+        is_known = self.ledger.holds(media_task_id(Kind.MANIFEST, media))
+        return is_known or self.depths.ready(source, Kind.MANIFEST) > 0
+
     # --- all there ---
 
     def _join_or_mend(self, run: Run, media: str, staged: StagedVideo) -> Iterator[Action]:
         """A piece that turns out damaged is fetched again; the join counts an attempt, so that
         pieces which are never right (a wrong key) have an end."""
+        doubts = Doubts(self.store.videos.doubted(media, staged.layout))
         try:
-            end = self._join(run, media, staged)
+            end = self._join(run, media, staged, doubts)
         except errors.DamagedPiece as error:
             run.check()
-            self.store.videos.discard(media, error.piece)
-            yield from self.tasks.fragments(staged, [error.piece], run.task.generation)
+            for piece, size_bytes in doubts.found.items():
+                self.store.videos.doubt(media, piece, size_bytes, staged.layout)
+            damaged = sorted({error.piece, *doubts.found})
+            for piece in damaged:
+                self.store.videos.discard(media, piece, staged.layout)
+            if run.task.attempts + 1 < run.task.max_attempts:
+                yield from self._mend(run, staged, damaged)
             raise
         yield end
         self.store.staging.clear(media)  # once the end is durable; after a crash the next look does
 
-    def _join(self, run: Run, media: str, staged: StagedVideo) -> MediaEnd:
+    def _mend(self, run: Run, staged: StagedVideo, damaged: Sequence[int]) -> Iterator[Action]:
+        """Have them fetched again, after a pause that grows with each join that came to nothing."""
+        if staged.generation < run.task.generation:
+            yield from self._bring(run, staged, damaged)
+            return
+        delay_s = mend_s(run.task.attempts)
+        generation = run.task.generation
+        for action in self.tasks.fragments(staged, damaged, generation, delay_s=delay_s):
+            yield action
+            for copy in action.copies if delay_s else ():  # else what rests is taken for lost
+                task = published_by(run.task, copy).task
+                self.ledger.published(task, delay_s=delay_s, token=None)
+
+    def _join(self, run: Run, media: str, staged: StagedVideo, doubts: Doubts) -> MediaEnd:
         def check() -> None:
             run.check()
             if self.stop.is_set():
@@ -126,7 +163,8 @@ class VerifyStep:
         videos = self.store.videos
         workspace = videos.workspace(media, run.token)
         try:
-            made = self.assembler(staged, lambda piece: videos.path(media, piece), workspace, check)
+            path_of = partial(videos.path, media, layout=staged.layout)
+            made = self.assembler(staged, path_of, workspace, check, doubts)
             sha256, size_bytes = _hashed(made.path, check)
             self.store.objects.put(made.path, sha256)
         except BaseException:  # each may be as large as the video, and nobody else clears it soon

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +11,12 @@ from core.model.addresses import strike
 from core.model.end import EndState, Failure, MediaEnd, MediaFile, PieceFile, VideoRecord
 from core.model.post import MediaKind
 from core.model.task import Task
-from core.model.video import StagedVideo
+from core.model.video import StagedVideo, listed, pieces_in_words
 from core.store.videos import Standing
 from core.video.assemble import Assembled
 
-_NUMBERS_SHOWN = 20  # of a list in a message; the record has them all
+_EXPIRED = frozenset([401, 403, 410])  # what CDNs answer when a signature's time is over
+_FRESH_S = 300.0  # whoever refuses an address so soon after its manifest means it
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +99,14 @@ class VideoEnds:
         gaps = sorted({number for track in plan.tracks for number in track.gaps})
         told = [_of_dead(dead, len(plan.pieces))] if dead else []
         if gaps:
-            told.append(f"the source itself lacks segments {_listed(gaps)} (EXT-X-GAP)")
+            told.append(f"the source itself lacks segments {listed(gaps)} (EXT-X-GAP)")
         failures = [dead[piece] for piece in sorted(dead)]
+        if any(map(self._has_expired, failures)):
+            told.append("addresses may have expired: the next run reads the manifest again")
         return Failure(
             reason="incomplete",
             message="; ".join([*told, "what was got is kept, a requeue fetches only what is not"]),
-            passing=not gaps and all(failure.passing for failure in failures),
+            passing=not gaps and all(one.passing or self._has_expired(one) for one in failures),
             http_status=next((f.http_status for f in failures if f.http_status), None),
             attempts=max((failure.attempts for failure in failures), default=0),
             crashes=max((failure.crashes for failure in failures), default=0),
@@ -111,24 +114,20 @@ class VideoEnds:
             last_failure=max(_known(f.last_failure for f in failures), default=None),
         )
 
-
-def pieces_in_words(missing: Sequence[int], pieces: int) -> str:
-    """`pieces 4, 8 of 20`: for people, who count from 1."""
-    noun = "piece" if len(missing) == 1 else "pieces"
-    return f"{noun} {_listed([piece + 1 for piece in missing])} of {pieces}"
+    def _has_expired(self, failure: Failure) -> bool:
+        """Whether the address may only have been too old; not where no fresh one was to be had."""
+        read_at, asked_at = self.staged.read_at, failure.last_failure
+        if failure.http_status not in _EXPIRED or read_at is None or asked_at is None:
+            return False
+        return asked_at - read_at > _FRESH_S
 
 
 def _of_dead(dead: dict[int, Failure], pieces: int) -> str:
     missing = sorted(dead)
     first = dead[missing[0]]
-    return f"{pieces_in_words(missing, pieces)} can't be had ({first.reason}: {first.message})"
+    told = f"{pieces_in_words(missing)} of {pieces:,}"
+    return f"{told} can't be had ({first.reason}: {first.message})"
 
 
 def _known(times: Iterable[float | None]) -> list[float]:
     return [time for time in times if time is not None]
-
-
-def _listed(numbers: Sequence[int]) -> str:
-    shown = ", ".join(map(str, numbers[:_NUMBERS_SHOWN]))
-    more = len(numbers) - _NUMBERS_SHOWN
-    return f"{shown} and {more} more" if more > 0 else shown

@@ -54,6 +54,9 @@ class Paths:
         self.root = root
         self.format = root / "store.json"  # what the folder says it is; written first
         self.lock = root / "lock"  # held by whoever has the store open
+        self.switches = root / "switches.json"  # what operators switched
+        self.switches_new = root / "switches.new"  # the same, before it has its name
+        self.switches_lock = root / "switches.lock"  # held by whoever switches
         self.objects = root / "objects" / "sha256"  # original bytes, by their digest
         self.all_media = root / "media"  # how each media ended
         self.all_posts = root / "posts"  # what was found
@@ -135,15 +138,23 @@ class Paths:
         """The folder of a video's plan and of its pieces."""
         return Path(f"{self.all_staging}/{plain(media)[:2]}/{media}.pieces")
 
-    def video_plan(self, media: str) -> Path:
-        """What a video is made of."""
-        return Path(f"{self.all_staging}/{plain(media)[:2]}/{media}.pieces/plan.json")
+    def video_plan(self, media: str, generation: int | None = None) -> Path:
+        """What a video is made of: as its manifest was first read, or as this generation read it
+        again."""
+        name = "plan.json" if generation is None else f"plan.{generation}.json"
+        return Path(f"{self.all_staging}/{plain(media)[:2]}/{media}.pieces/{name}")
 
-    def piece(self, media: str, piece: int) -> Path:
-        """One piece, as it was got."""
-        return Path(f"{self.all_staging}/{plain(media)[:2]}/{media}.pieces/{piece:06d}")
+    def piece(self, media: str, piece: int, layout: int = 1) -> Path:
+        """One piece, as it was got. Numbers mean something within one layout only."""
+        name = f"{piece:06d}" if layout == 1 else f"{piece:06d}.{layout}"
+        return Path(f"{self.all_staging}/{plain(media)[:2]}/{media}.pieces/{name}")
 
     def dead_piece(self, media: str, piece: int, generation: int) -> Path:
         """Why one piece can't be had, in one generation."""
         name = f"{piece:06d}.{generation}.dead.json"
+        return Path(f"{self.all_staging}/{plain(media)[:2]}/{media}.pieces/{name}")
+
+    def doubted_piece(self, media: str, piece: int, layout: int, size_bytes: int) -> Path:
+        """The sign that a piece of so many bytes seemed to be cut."""
+        name = f"{piece:06d}.{layout}.{size_bytes}.short"
         return Path(f"{self.all_staging}/{plain(media)[:2]}/{media}.pieces/{name}")

@@ -4,6 +4,7 @@ all. Never looks into a piece."""
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,6 +25,9 @@ logger = logging.getLogger(__name__)
 _OWNERS_ALONE = 0o600  # the plan has keys and signed addresses
 _READ_ONLY = 0o444
 _IDLE_S = 900.0  # a workspace in which nothing happened for so long has no living writer
+_RENEWED = re.compile(r"plan\.(\d+)\.json")
+_DOUBTED = re.compile(r"(\d{6,})\.(\d+)\.(\d+)\.short")  # piece, layout, size in bytes
+_PIECE = re.compile(r"(\d{6,})(?:\.(\d+))?")  # its number, and its layout but for the first
 
 
 class DeadPiece(BaseModel):
@@ -48,9 +52,11 @@ class Standing:
 
 
 class Videos:
-    """`staging/ab/ID.pieces/`: the plan, `000123` a piece, `000123.GENERATION.dead.json` a mark.
-    The folder comes with its plan in it and goes with it, so whatever is put where none stands
-    belongs to a video that has ended: it is dropped, and that is no error."""
+    """`staging/ab/ID.pieces/`: `plan.json`, `plan.GENERATION.json` for each later reading of the
+    manifest, `000123` a piece (`000123.LAYOUT` if such a reading found others than before),
+    `000123.GENERATION.dead.json` a mark. The folder comes with its plan in it and goes with it, so
+    whatever is put where none stands belongs to a video that has ended: it is dropped, and that is
+    no error."""
 
     def __init__(self, disk: Disk, clock: Clock) -> None:
         self._disk = disk
@@ -75,35 +81,75 @@ class Videos:
         self._disk.sync(fresh.parent)
         return made
 
+    def renew_plan(self, staged: StagedVideo) -> None:
+        """Keep what a later generation read of the manifest: the plan from here on. The first
+        durable one of a generation stands: read it back."""
+        media = staged.payload.media
+        path = self._paths.video_plan(media, staged.generation)
+        file = self._disk.write_unnamed([records.encode_compact(staged)], mode=_OWNERS_ALONE)
+        try:
+            with self._unless_ended(media):
+                self._disk.place(file, path, make_folder=False)
+                self._disk.sync(path.parent)
+        finally:
+            self._disk.discard(file)
+
     def plan(self, media: str) -> StagedVideo | None:
-        """What was planned; None when nothing is, or not any more."""
-        return records.read(self._disk, self._paths.video_plan(media), StagedVideo)
+        """What was planned, by the newest reading; None when nothing is, or not any more."""
+        names = self._disk.names(self._paths.pieces(media))
+        readings = [int(found[1]) for name in names if (found := _RENEWED.fullmatch(name))]
+        path = self._paths.video_plan(media, max(readings, default=None))
+        return records.read(self._disk, path, StagedVideo)
 
     # --- pieces ---
 
-    def path(self, media: str, piece: int) -> Path:
+    def path(self, media: str, piece: int, layout: int = 1) -> Path:
         """Where a piece lies, or would lie."""
-        return self._paths.piece(media, piece)
+        return self._paths.piece(media, piece, layout)
 
-    def has(self, media: str, piece: int) -> bool:
+    def has(self, media: str, piece: int, layout: int = 1) -> bool:
         """Whether it is there."""
-        return self._disk.stat(self.path(media, piece)) is not None
+        return self._disk.stat(self.path(media, piece, layout)) is not None
 
-    def put(self, media: str, piece: int, partial: Path) -> None:
+    def put(self, media: str, piece: int, partial: Path, layout: int = 1) -> None:
         """Make `partial` the piece, durably, unless it is there already; then clear the partials of
-        it, everybody's."""
-        path = self.path(media, piece)
+        it, everybody's. One that comes late, of an earlier layout, is nobody's piece."""
+        path = self.path(media, piece, layout)
         with self._unless_ended(media):
-            if not self.has(media, piece) and self._is_there(partial, media, piece):
+            if self._disk.stat(path) is None and self._is_there(partial, path):
                 self._disk.seal(partial, _READ_ONLY)
                 self._disk.place(partial, path, make_folder=False)
             self._disk.sync(path.parent)
         ident = shelf.piece_name(media, piece)
         shelf.clear_partials(self._disk, self._paths.shelf(media), ident)
 
-    def discard(self, media: str, piece: int) -> None:
+    def discard(self, media: str, piece: int, layout: int = 1) -> None:
         """Remove a piece that is not what its plan says: it is missing from here on."""
-        self._disk.remove(self.path(media, piece))
+        self._disk.remove(self.path(media, piece, layout))
+
+    def doubt(self, media: str, piece: int, size_bytes: int, layout: int = 1) -> None:
+        """Remember, before it is discarded, that a piece of so many bytes seemed to be cut."""
+        path = self._paths.doubted_piece(media, piece, layout, size_bytes)
+        with self._unless_ended(media):
+            self._disk.create_exclusive(path, b"{}\n", make_folder=False)
+
+    def doubted(self, media: str, layout: int = 1) -> dict[int, set[int]]:
+        """The sizes in bytes with which pieces seemed to be cut."""
+        doubted: dict[int, set[int]] = {}
+        for name in self._disk.names(self._paths.pieces(media)):
+            if (found := _DOUBTED.fullmatch(name)) and int(found[2]) == layout:
+                doubted.setdefault(int(found[1]), set()).add(int(found[3]))
+        return doubted
+
+    def drop_others(self, media: str, layout: int) -> int:
+        """Remove the pieces of every other layout, of which nothing can be made any more; how many
+        they were."""
+        folder = self._paths.pieces(media)
+        pieces = (name for name in self._disk.names(folder) if _PIECE.fullmatch(name))
+        others = [name for name in pieces if _number(name, layout) is None]
+        for name in others:
+            self._disk.remove(folder / name)
+        return len(others)
 
     def bury(self, media: str, piece: int, generation: int, failure: Failure) -> None:
         """Mark that a piece can't be had in this generation, durably; the first word stands."""
@@ -118,13 +164,12 @@ class Videos:
         mark = records.read(self._disk, path, DeadPiece)
         return None if mark is None else mark.failure
 
-    def standing(self, media: str, pieces: int, generation: int) -> Standing:
+    def standing(self, media: str, pieces: int, generation: int, layout: int = 1) -> Standing:
         """Which of so many pieces are present, which are dead in this generation, and which are
         neither. A piece that came in spite of its mark is present."""
         names = self._disk.names(self._paths.pieces(media))
-        present = frozenset(int(name) for name in names if name.isdigit()).intersection(
-            range(pieces)
-        )
+        found = (piece for name in names if (piece := _number(name, layout)) is not None)
+        present = frozenset(found).intersection(range(pieces))
         ending = f".{generation}.dead.json"
         marked = {piece for name in names if (piece := number(name, ending)) is not None}
         dead = {}
@@ -134,6 +179,11 @@ class Videos:
                 dead[piece] = failure
         missing = (piece for piece in range(pieces) if piece not in present and piece not in dead)
         return Standing(present, dead, tuple(missing))
+
+    def standing_of(self, staged: StagedVideo, generation: int) -> Standing:
+        """The same of every piece of a plan."""
+        pieces = len(staged.plan.pieces)
+        return self.standing(staged.payload.media, pieces, generation, staged.layout)
 
     # --- the join ---
 
@@ -177,12 +227,12 @@ class Videos:
         except StorageDown as error:
             logger.debug("%s stays for now: %s", folder, error)
 
-    def _is_there(self, partial: Path, media: str, piece: int) -> bool:
+    def _is_there(self, partial: Path, path: Path) -> bool:
         """Whether the partial is; another worker that got the same piece may have cleared it, and
         then that one's stands for both."""
         if self._disk.stat(partial) is not None:
             return True
-        if not self.has(media, piece):
+        if self._disk.stat(path) is None:
             raise StorageDown(
                 f"{partial} is gone before it was kept: was the staging folder cleared by hand? "
                 "the piece will be fetched again"
@@ -206,3 +256,10 @@ class Videos:
             if not gone or self._disk.stat(self._paths.unnamed) is None:
                 raise
             logger.info("video %s has ended: what comes late of it is dropped", media)
+
+
+def _number(name: str, layout: int) -> int | None:
+    """The number of a piece of this layout; None for any other name."""
+    if layout == 1:  # asked for each of many thousand names
+        return int(name) if name.isdigit() else None
+    return number(name, f".{layout}")

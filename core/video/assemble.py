@@ -15,6 +15,7 @@ from core.video.join import Joined, Oddities, Stretch, join
 from core.video.mux import Muxer, Source, file_of, fits_mp4, mapped_streams, target_of
 from core.video.pieces import Pieces, Sum
 from core.video.result import Result, examine
+from core.video.shortfall import Doubts, blame
 from core.video.stretches import one_after_the_other
 from core.video.subtitles import join_subtitles
 
@@ -41,13 +42,15 @@ def assemble(
     workspace: Path,
     ffmpeg: Ffmpeg,
     check: Callable[[], None],
+    doubts: Doubts | None = None,
 ) -> Assembled:
     """Make the file of a video whose pieces are all present. `check` is called all the time and
-    ends everything by raising. Raises `DamagedPiece` for a piece to get again, `Mismatch` for a
-    file that is not what the manifest promises, `Malformed`, `Unsupported` or `StorageDown`."""
+    ends everything by raising. Raises `DamagedPiece` for a piece to get again, beside which
+    `doubts` may have found others, `Mismatch` for a file that is not what the manifest promises,
+    `Malformed`, `Unsupported` or `StorageDown`."""
     pieces = Pieces(staged, piece_path, check)
     muxer = Muxer(ffmpeg, workspace, check)
-    oddities = Oddities()
+    oddities = Oddities(doubts=doubts or Doubts())
     tracks = [
         join(track, f"track{number}", pieces, workspace, oddities)
         for number, track in enumerate(staged.plan.tracks)
@@ -55,9 +58,16 @@ def assemble(
     ]
     if not tracks:
         raise Mismatch("the manifest has no pictures and no sound", reason="missing_stream")
+    oddities.doubts.insist("came cut, long before the end that the manifest tells")
     subtitles = [track for track in staged.plan.tracks if track.kind is TrackKind.SUBTITLES]
     file, tool = _one_file(tracks, subtitles, pieces, muxer)
-    result = examine(file, tracks, muxer.prober, muxed=tool is not None)
+    try:
+        result = examine(file, tracks, muxer.prober, muxed=tool is not None)
+    except Mismatch as error:
+        if error.reason != "duration_mismatch":
+            raise
+        transport = [one.track for one in tracks if one.container is Container.TS]
+        raise blame(error, transport, pieces, oddities.doubts) from error
     return _assembled(file, tool, result, (*oddities.notes(), *muxer.notes), pieces)
 
 
@@ -92,7 +102,7 @@ def _one_file(
     if not fits:
         _leave_out(subtitles, "only an MP4 would hold them, and it can't hold the video", muxer)
     texts = _subtitles(subtitles, pieces, sources, muxer) if fits else []
-    as_it_is = (Container.FMP4,) if fits else (Container.FMP4, Container.TS)
+    as_it_is = {Container.FMP4, Container.WEBM} | (set() if fits else {Container.TS})
     if len(tracks) == 1 and not texts and tracks[0].container in as_it_is:
         return tracks[0].stretches[0], None
     return muxer.mux(sources, target_of(streams), "joined", texts), tool

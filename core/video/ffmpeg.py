@@ -28,6 +28,7 @@ _LAST_WORDS = 300  # characters
 DEMUXERS = {
     Container.TS: "mpegts",
     Container.FMP4: "mov",
+    Container.WEBM: "matroska",
     Container.AAC: "aac",
     Container.MP3: "mp3",
     Container.AC3: "ac3",

@@ -21,6 +21,7 @@ _PICTURES = (
 _BOXES = frozenset(
     b"ftyp styp moov moof mdat sidx ssix emsg prft free skip uuid pdin meta wide".split()
 )
+_EBML = (b"\x1a\x45\xdf\xa3", b"\x1f\x43\xb6\x75", b"\x1c\x53\xbb\x6b")  # head, cluster, cues
 _CLOCK_HZ = 90_000
 _TIMESTAMP_OWNER = b"com.apple.streaming.transportStreamTimestamp\0"  # RFC 8216, 3.4
 _ID3_HEADER_BYTES = 10
@@ -40,6 +41,8 @@ def look(head: bytes) -> Head:
     """What a segment that begins with `head` is."""
     if head[4:8] in _BOXES:
         return Head(Container.FMP4)
+    if head.startswith(_EBML):
+        return Head(Container.WEBM)
     if is_transport_stream(head):
         return Head(Container.TS)
     if head.removeprefix(b"\xef\xbb\xbf").startswith(b"WEBVTT"):

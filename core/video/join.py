@@ -4,7 +4,7 @@ hold. Bytes are copied as they are but for what does not belong to them, which i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain, groupby
 from pathlib import Path
@@ -13,8 +13,9 @@ from typing import BinaryIO
 from core.errors import DamagedPiece, Mismatch, StorageDown
 from core.model.plan import Container, Part, Segment, Track
 from core.video.boxes import Boxes
-from core.video.heads import PACKET_BYTES, Head, look
+from core.video.heads import Head, look
 from core.video.pieces import Pieces
+from core.video.shortfall import Doubts, Ends
 
 _PACKED = frozenset([Container.AAC, Container.MP3, Container.AC3, Container.EAC3])
 
@@ -27,6 +28,7 @@ class Stretch:
     container: Container  # by its bytes
     discontinuity: int = 0
     start_s: float | None = None  # of packed sound, where its ID3 tag tells
+    clock_s: float = 0.0  # what its clock shows when the stretch begins, by the manifest
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,7 @@ class Oddities:
 
     pictures: Counter[str] = field(default_factory=Counter)
     cut_packets: int = 0
+    doubts: Doubts = field(default_factory=Doubts)
 
     def notes(self) -> Iterator[str]:
         """In words."""
@@ -60,6 +63,7 @@ class Oddities:
             yield f"a {name} picture before the transport stream of {_segments(count)} was stripped"
         if self.cut_packets:
             yield f"the last packet of {_segments(self.cut_packets)} is cut"
+        yield from self.doubts.notes()
 
 
 def join(track: Track, name: str, pieces: Pieces, folder: Path, oddities: Oddities) -> Joined:
@@ -92,10 +96,10 @@ def _write(
             if first.init is not None:
                 writer.copy(first.init, file)
             for segment in segments:
-                writer.copy(_part(segment, track), file)
+                writer.copy(_part(segment, track), file, segment.duration_s)
     except OSError as error:
         raise cannot_write(path, error) from error
-    return Stretch(path, writer.container, first.discontinuity, writer.start_s)
+    return Stretch(path, writer.container, first.discontinuity, writer.start_s, first.clock_s)
 
 
 def cannot_write(path: Path, error: OSError) -> StorageDown:
@@ -126,15 +130,34 @@ class _Writer:
         self.container = container
         self.start_s: float | None = None
 
-    def copy(self, part: Part, file: BinaryIO) -> None:
-        """Append one part."""
+    def copy(self, part: Part, file: BinaryIO, duration_s: float = 0.0) -> None:
+        """Append one part, which should last so long."""
         chunks = self._pieces.chunks(part)
         start = next(chunks, b"")
         head = self._checked(look(start), part)
         if head.picture is not None:
             self._oddities.pictures[head.picture] += 1
         clean = chain([start[head.skip_bytes :]], chunks)
-        _COPIES.get(self.container, _copy_all)(clean, part, file, self._oddities)
+        if self.container is Container.TS:
+            self._copy_packets(clean, part, file, duration_s)
+        elif self.container is Container.FMP4:
+            _copy_boxes(clean, part, file)
+        else:
+            file.writelines(clean)
+
+    def _copy_packets(
+        self, chunks: Iterator[bytes], part: Part, file: BinaryIO, duration_s: float
+    ) -> None:
+        """No length stands in a transport stream, and a segment may end within a packet and be all
+        there is; but not long before its time as well."""
+        ends, seen = Ends(), self._oddities
+        for chunk in chunks:
+            file.write(chunk)
+            ends.feed(chunk)
+        if ends.is_cut:
+            seen.cut_packets += 1
+            if ends.lacks(duration_s):
+                seen.doubts.doubt(part.piece, ends.size_bytes)
 
     def _checked(self, head: Head, part: Part) -> Head:
         """The first part tells what the stretch is; the others must be the same."""
@@ -158,30 +181,12 @@ def _told(found: Container, told: Container) -> Container:
     return told if {found, told} == alike else found
 
 
-def _copy_all(chunks: Iterator[bytes], _part: Part, file: BinaryIO, _: Oddities) -> None:
-    file.writelines(chunks)
-
-
-def _copy_packets(chunks: Iterator[bytes], _part: Part, file: BinaryIO, seen: Oddities) -> None:
-    size = 0
-    for chunk in chunks:
-        file.write(chunk)
-        size += len(chunk)
-    seen.cut_packets += size % PACKET_BYTES != 0
-
-
-def _copy_boxes(chunks: Iterator[bytes], part: Part, file: BinaryIO, _: Oddities) -> None:
+def _copy_boxes(chunks: Iterator[bytes], part: Part, file: BinaryIO) -> None:
     boxes = Boxes(part.piece)
     for chunk in chunks:
         boxes.feed(chunk)
         file.write(chunk)
     boxes.end()
-
-
-_COPIES: dict[Container, Callable[[Iterator[bytes], Part, BinaryIO, Oddities], None]] = {
-    Container.TS: _copy_packets,
-    Container.FMP4: _copy_boxes,
-}
 
 
 def _segments(count: int) -> str:

@@ -17,9 +17,11 @@ _PICTURES = ("h264", "hevc", "mpeg4", "mpeg2video", "mpeg1video")
 _SOUNDS = ("aac", "mp3", "mp2", "ac3", "eac3")
 _IN_TS = frozenset([*_PICTURES, *_SOUNDS])
 _IN_MP4 = _IN_TS | {"av1", "vp9", "vvc", "opus", "flac", "alac"}
+_IN_WEBM = frozenset(["vp8", "vp9", "av1", "vorbis", "opus"])
 _FAR_S = 3.0  # tracks that begin further apart than this count from different moments
 
-_MUXERS = {Container.FMP4: "mp4", Container.TS: "mpegts"}
+_MUXERS = {Container.FMP4: "mp4", Container.TS: "mpegts", Container.WEBM: "webm"}
+_TIMED = frozenset([Container.TS, Container.FMP4, Container.WEBM])
 _REPEATABLE = ["-map_metadata", "-1", "-map_chapters", "-1", "-fflags", "+bitexact"]
 
 
@@ -62,10 +64,13 @@ class Muxer:
 
     def source(self, stretch: Stretch, track: Track) -> Source:
         """A joined file, looked at."""
-        file = file_of(stretch.path, stretch.container)
-        probed = self.prober.look(file)
-        timed = stretch.container in (Container.TS, Container.FMP4)
-        return Source(file, probed, track, probed.start_s if timed else stretch.start_s)
+        return self.sources([stretch], track)[0]
+
+    def sources(self, stretches: Sequence[Stretch], track: Track) -> list[Source]:
+        """Those of one track, looked at."""
+        files = [file_of(stretch.path, stretch.container) for stretch in stretches]
+        looks = zip(stretches, files, self.prober.look_all(files), strict=True)
+        return [_source(stretch, file, probed, track) for stretch, file, probed in looks]
 
     def mux(
         self,
@@ -140,6 +145,12 @@ class Muxer:
         return [start - first for start in starts]
 
 
+def _source(stretch: Stretch, file: Input, probed: Probed, track: Track) -> Source:
+    if stretch.container not in _TIMED:
+        return Source(file, probed, track, stretch.start_s)
+    return Source(file, probed, track, probed.start_s - stretch.clock_s)
+
+
 def file_of(path: Path, container: Container) -> Input:
     """A joined file as input."""
     try:
@@ -176,10 +187,12 @@ def fits_mp4(streams: Sequence[Stream]) -> bool:
 
 
 def target_of(streams: Sequence[Stream], *, uniform: bool = True) -> Container:
-    """What can hold these streams: MP4 if it can, and only if their size and rate stay; else a
-    transport stream. Raises `Unsupported` where neither can."""
+    """What can hold these streams: MP4 if it can, or WebM, and only if their size and rate stay;
+    else a transport stream. Raises `Unsupported` where none can."""
     if uniform and fits_mp4(streams):
         return Container.FMP4
+    if uniform and fits_webm(streams):
+        return Container.WEBM
     if fits_transport_stream(streams):
         return Container.TS
     raise Unsupported(
@@ -192,6 +205,11 @@ def target_of(streams: Sequence[Stream], *, uniform: bool = True) -> Container:
 def fits_transport_stream(streams: Sequence[Stream]) -> bool:
     """Whether a transport stream holds them."""
     return {stream.codec for stream in streams} <= _IN_TS
+
+
+def fits_webm(streams: Sequence[Stream]) -> bool:
+    """Whether a WebM holds them."""
+    return {stream.codec for stream in streams} <= _IN_WEBM
 
 
 def _tags(streams: Sequence[Stream], target: Container) -> list[str]:

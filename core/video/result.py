@@ -4,7 +4,7 @@ as long?"""
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from core.errors import Malformed, Mismatch
@@ -53,6 +53,7 @@ def examine(file: Stretch, tracks: Sequence[Joined], prober: Prober, *, muxed: b
         if (stream := _main(probed, joined.track)) is not None:
             durations.append(_checked(told(stream), joined, notes))
             _check_holes(joined, probed, durations[-1], _Filled(prober, media, notes))
+    notes += _uneven(tracks)
     extension, mime = _type(file.container, probed)
     picture = next(iter(probed.of("video")), None)
     return Result(
@@ -151,6 +152,18 @@ def _checked(found_s: float, joined: Joined, notes: list[str]) -> float:
     )
 
 
+def _uneven(tracks: Sequence[Joined]) -> Iterator[str]:
+    """Each track is as long as its own manifest says. Where these differ the source's video is so,
+    and is filed with a word about it: refused, it would be lost."""
+    first, *others = tracks
+    for track in (joined.track for joined in others):
+        if abs(track.duration_s - first.track.duration_s) > _tolerance_s(first):
+            yield (
+                f"by the source's own manifests the {track.kind} lasts {track.duration_s:,.1f} s, "
+                f"the {first.track.kind} {first.track.duration_s:,.1f} s"
+            )
+
+
 def _tolerance_s(joined: Joined) -> float:
     seams_s = _SEAM_S * (len(joined.stretches) - 1)
     return max(_TOLERANCE_S, _TOLERANCE * joined.track.duration_s) + seams_s
@@ -165,4 +178,6 @@ def _rounding_s(segments: Sequence[Segment]) -> float:
 def _type(container: Container, probed: Probed) -> tuple[str, str]:
     if container is Container.TS:
         return ".ts", "video/mp2t"
+    if container is Container.WEBM:
+        return ".webm", "video/webm" if probed.of("video") else "audio/webm"
     return (".mp4", "video/mp4") if probed.of("video") else (".m4a", "audio/mp4")

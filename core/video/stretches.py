@@ -3,7 +3,7 @@ one file without a frame lost, or refused."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from core.errors import Unsupported
 from core.model.plan import Container
@@ -30,34 +30,33 @@ def one_after_the_other(tracks: Sequence[Joined], muxer: Muxer, name: str) -> St
         ]
         streams = [stream for _, stream in mapped_streams(apart)]
         return muxer.mux(apart, target_of(streams), name)
-    return _play(list(_side_by_side(tracks, muxer, name)), muxer, name)
+    return _play(_side_by_side(tracks, muxer, name), muxer, name)
 
 
 def _alone(track: Joined, muxer: Muxer, name: str) -> Source:
     if len(track.stretches) == 1:
         return muxer.source(track.stretches[0], track.track)
-    stretch = _play([muxer.source(one, track.track) for one in track.stretches], muxer, name)
+    stretch = _play(muxer.sources(track.stretches, track.track), muxer, name)
     return muxer.source(stretch, track.track)
 
 
-def _side_by_side(tracks: Sequence[Joined], muxer: Muxer, name: str) -> Iterator[Source]:
+def _side_by_side(tracks: Sequence[Joined], muxer: Muxer, name: str) -> list[Source]:
     """Each stretch with the streams of every track."""
-    for number, stretches in enumerate(zip(*(track.stretches for track in tracks), strict=True)):
-        sources = [
-            muxer.source(stretch, track.track)
-            for stretch, track in zip(stretches, tracks, strict=True)
-        ]
-        if len(sources) == 1:
-            yield sources[0]
-        else:
-            yield _muxed(sources, muxer, f"{name}-{number:06d}")
+    sources = [muxer.sources(track.stretches, track.track) for track in tracks]
+    if len(sources) == 1:
+        return sources[0]
+    stretches = [
+        _muxed(beside, muxer, f"{name}-{number:06d}")
+        for number, beside in enumerate(zip(*sources, strict=True))
+    ]
+    return muxer.sources(stretches, tracks[0].track)
 
 
-def _muxed(sources: Sequence[Source], muxer: Muxer, name: str) -> Source:
+def _muxed(sources: Sequence[Source], muxer: Muxer, name: str) -> Stretch:
     """Side by side in what carries its own parameters, if it can."""
     streams = [stream for _, stream in mapped_streams(sources)]
-    target = Container.TS if fits_transport_stream(streams) else Container.FMP4
-    return muxer.source(muxer.mux(sources, target, name), sources[0].track)
+    target = Container.TS if fits_transport_stream(streams) else target_of(streams)
+    return muxer.mux(sources, target, name)
 
 
 def _play(sources: list[Source], muxer: Muxer, name: str) -> Stretch:
@@ -75,8 +74,7 @@ def _play(sources: list[Source], muxer: Muxer, name: str) -> Stretch:
         f"{len(sources):,} stretches with a discontinuity or a new init part between them were "
         "joined" + ("" if uniform else "; size or rate changes, so it stays a transport stream")
     )
-    alike = list(_alike(sources, muxer, name))
-    return muxer.play(alike, target, name)
+    return muxer.play(_alike(sources, muxer, name), target, name)
 
 
 def _wanted(source: Source) -> list[Stream]:
@@ -87,7 +85,7 @@ def _shape(stream: Stream) -> tuple[object, ...]:
     return stream.width, stream.height, stream.rate_hz, stream.channels
 
 
-def _alike(sources: list[Source], muxer: Muxer, name: str) -> Iterator[Source]:
+def _alike(sources: list[Source], muxer: Muxer, name: str) -> list[Source]:
     """The sources in a form in which the streams are found by their place, and each has its
     parameters within: ffmpeg takes both from the first file for all of them."""
     in_head = any(
@@ -97,13 +95,15 @@ def _alike(sources: list[Source], muxer: Muxer, name: str) -> Iterator[Source]:
     )
     orders = {tuple(stream.kind for stream in source.probed.streams) for source in sources}
     if not in_head and len(orders) == 1:
-        yield from sources
-        return
+        return sources
     if in_head and not fits_transport_stream(_wanted(sources[0])):
         raise Unsupported(
             f"{'+'.join(stream.codec for stream in _wanted(sources[0]))} with a new init part on "
             "the way: one file can't hold them",
             reason="codecs_change",
         )
-    for number, source in enumerate(sources):
-        yield _muxed([source], muxer, f"{name}-alike{number:06d}")
+    stretches = [
+        _muxed([source], muxer, f"{name}-alike{number:06d}")
+        for number, source in enumerate(sources)
+    ]
+    return muxer.sources(stretches, sources[0].track)

@@ -17,6 +17,8 @@ from tests.support.store_faults import each_step
 
 SEGMENT = b"water" * 5000
 ANOTHER = b"wheel" * 5000
+RENEWED = staged_video(sign="b").model_copy(update={"generation": 2})
+CHANGED = RENEWED.model_copy(update={"layout": 2})
 DISKS = {
     "full once": lambda at: failing_disk(at, errno.ENOSPC),
     "broken once": lambda at: failing_disk(at, errno.EIO),
@@ -46,13 +48,33 @@ def bury_a_piece(store: Store) -> None:
     store.videos.bury(MEDIA, 1, 1, GONE)
 
 
+def renew_the_plan(store: Store) -> None:
+    keep_a_piece(store)
+    store.videos.renew_plan(RENEWED)
+
+
+def change_the_plan(store: Store) -> None:
+    """The manifest describes other pieces than before."""
+    keep_a_piece(store)
+    store.videos.renew_plan(CHANGED)
+    store.videos.drop_others(MEDIA, CHANGED.layout)
+
+
 def clear_all(store: Store) -> None:
     keep_a_piece(store)
     (store.videos.workspace(MEDIA, "t1") / "joined.ts").write_bytes(SEGMENT)
     store.videos.clear(MEDIA)
 
 
-WORK = [plan, keep_a_piece, keep_it_twice, bury_a_piece, clear_all]
+WORK = [
+    plan,
+    keep_a_piece,
+    keep_it_twice,
+    bury_a_piece,
+    renew_the_plan,
+    change_the_plan,
+    clear_all,
+]
 
 
 @pytest.fixture(params=DISKS)
@@ -80,7 +102,8 @@ def assert_nothing_is_half(root: Path) -> None:
 def assert_converges(store: Store, work: Callable[[Store], None]) -> None:
     work(store)
     standing = store.videos.standing(MEDIA, 3, 1)
-    assert standing.present == ({0} if work in (keep_a_piece, keep_it_twice) else set())
+    kept = (keep_a_piece, keep_it_twice, renew_the_plan)
+    assert standing.present == ({0} if work in kept else set())
     assert standing.dead == ({1: GONE} if work is bury_a_piece else {})
 
 
@@ -117,6 +140,27 @@ def test_a_piece_whose_put_returned_stays_whatever_fails_later(root, disk):
     for place in each_step(root, disk, keep_two_pieces, from_opening=False):
         if returned:
             assert (place / "staging" / "ab" / f"{MEDIA}.pieces" / "000000").read_bytes() == SEGMENT
+        returned.clear()
+
+
+def test_whoever_dies_in_renewing_a_plan_leaves_the_old_or_the_new_one_whole(root):
+    for place in each_step(root, dying_disk, renew_the_plan, from_opening=False):
+        with closing(open_store(place, exclusive=True)) as store:
+            assert store.videos.plan(MEDIA) in (None, staged_video(), RENEWED)
+
+
+def test_a_plan_whose_renewal_returned_stays_whatever_fails_later(root, disk):
+    returned: list[bool] = []
+
+    def renew_and_go_on(store: Store) -> None:
+        change_the_plan(store)
+        returned.append(True)
+        put(store, 1, ANOTHER)
+
+    for place in each_step(root, disk, renew_and_go_on, from_opening=False):
+        if returned:
+            with closing(open_store(place, exclusive=True)) as store:
+                assert store.videos.plan(MEDIA) == CHANGED
         returned.clear()
 
 

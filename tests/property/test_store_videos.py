@@ -19,6 +19,7 @@ GENERATION = st.integers(1, 2)
 STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("plan"), st.sampled_from("ab")),
+        st.tuples(st.just("renew"), st.integers(2, 4), st.sampled_from("cd")),
         st.tuples(st.just("put"), PIECE, st.sampled_from([b"x", b"yy"]), st.sampled_from("tuv")),
         st.tuples(st.just("leave"), PIECE, st.sampled_from("tuv")),
         st.tuples(st.just("bury"), PIECE, GENERATION),
@@ -27,6 +28,10 @@ STEPS = st.lists(
     ),
     max_size=25,
 )
+
+
+def renewal(generation, sign):
+    return staged_video(PIECES, sign=sign).model_copy(update={"generation": generation})
 
 
 class Account:
@@ -39,11 +44,17 @@ class Account:
     def clear(self):
         self.store.videos.clear(MEDIA)
         self.sign, self.pieces, self.marks = None, {}, set()
+        self.readings = {}
 
     def plan(self, sign):
         made = self.store.videos.put_plan(staged_video(PIECES, sign=sign))
         assert made == (self.sign is None)
         self.sign = self.sign or sign
+
+    def renew(self, generation, sign):
+        self.store.videos.renew_plan(renewal(generation, sign))
+        if self.sign is not None:
+            self.readings.setdefault(generation, sign)
 
     def put(self, piece, content, token):
         self.store.videos.put(MEDIA, piece, a_piece(self.store, piece, content, token=token))
@@ -65,6 +76,9 @@ class Account:
     def check(self):
         videos = self.store.videos
         expected = None if self.sign is None else staged_video(PIECES, sign=self.sign)
+        if self.readings:
+            newest = max(self.readings)
+            expected = renewal(newest, self.readings[newest])
         assert videos.plan(MEDIA) == expected
         for generation in (1, 2):
             standing = videos.standing(MEDIA, PIECES, generation)

@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 
 from core.model.end import EndState
 from tests.support.video_world import Killed, VideoWorld
-from tests.support.videos import MEDIA, a_manifest_task, gone, trouble, whole
+from tests.support.videos import (
+    MANIFEST,
+    MEDIA,
+    a_manifest_task,
+    gone,
+    manifest_of,
+    trouble,
+    whole,
+)
 
 PIECES = 5
 MOST_NESTED = 3
@@ -148,3 +156,37 @@ def test_a_requeue_of_any_dead_piece_ends_in_the_same_file(events, order, dead, 
         assert world.content(2) == whole(PIECES)
         asked = world.requests() - before
         assert set(asked) == dead
+
+
+@settings(deadline=None)
+@given(
+    events=st.lists(EVENTS, max_size=40),
+    order=ORDERS,
+    got=st.integers(0, PIECES - 1),
+    pieces=st.sampled_from([PIECES, PIECES - 1, PIECES + 2]),
+    requeued=st.data(),
+)
+def test_expired_addresses_end_in_the_file_that_the_manifest_then_describes(
+    events, order, got, pieces, requeued
+):
+    with a_world() as world:
+        world.net.manifest = manifest_of(PIECES, sign="?a")
+        world.put(a_manifest_task())
+        for _ in range(1 + got):
+            world.deliver(world.due()[0])
+        world.net.expired = {"?a"}
+        world.work()
+        before = world.requests()
+        asked_before = world.net.asked[MANIFEST]
+        world.net.manifest = manifest_of(pieces, sign="?b")
+        chosen = requeued.draw(st.sets(st.sampled_from(range(len(world.letters))), min_size=1))
+        for number in chosen:
+            world.put(world.reopening(world.letters[number].task))
+
+        chaos = run(world, events, order, set(), 0)
+
+        assert world.end(1).state is EndState.INCOMPLETE
+        assert world.content(2) == whole(pieces)
+        asked = world.requests() - before
+        assert set(asked) == set(range(got if pieces == PIECES else 0, pieces))
+        assert chaos.lossy or world.net.asked[MANIFEST] - asked_before == 1

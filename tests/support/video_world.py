@@ -177,7 +177,11 @@ class VideoWorld:
     def requests(self) -> Counter[int]:
         """How often each piece was asked for."""
         return Counter(
-            {number_of(url): n for url, n in self.net.asked.items() if url.endswith(".ts")}
+            {
+                number_of(url): self.net.asked_of(number_of(url))
+                for url in self.net.asked
+                if url.partition("?")[0].endswith(".ts")
+            }
         )
 
     # --- building ---
@@ -197,7 +201,6 @@ class VideoWorld:
         )
         self.reopening = Reopening(
             store=self.store,
-            publisher=self,
             tasks=self.tasks,
             terms=terms,
             clock=self.clock,
@@ -240,7 +243,7 @@ class VideoWorld:
             on_end=self._on_end,
         )
         self.retry = Retry(self, self.ledger, POLICY, self.burial, self.clock, random.Random(0))
-        self._hook_around(self.store.videos, "put_plan", "put", "bury")
+        self._hook_around(self.store.videos, "put_plan", "renew_plan", "put", "bury")
         self._hook_around(self.store.media, "end")
         self._hook_around(self.ledger, "join", "finish")
 
@@ -249,9 +252,9 @@ class VideoWorld:
             setattr(part, name, self._hooked(name, getattr(part, name)))
 
     def _hooked(self, name: str, call: Callable[..., object]) -> Callable[..., object]:
-        def hooked(*args: object) -> object:
+        def hooked(*args: object, **told: object) -> object:
             self.hook(f"before {name}")
-            result = call(*args)
+            result = call(*args, **told)
             self.hook(f"after {name}")
             return result
 
@@ -261,7 +264,7 @@ class VideoWorld:
         if isinstance(end, MediaEnd):
             self.ends.append(end)
 
-    def _assemble(self, staged, piece_path, workspace, check) -> Assembled:
+    def _assemble(self, staged, piece_path, workspace, check, _doubts) -> Assembled:
         """Joins by appending: what counts here is which pieces, and in which order."""
         self.hook("assemble")
         check()

@@ -51,9 +51,10 @@ def body_of(piece: int) -> bytes:
     return b"<piece %d>" % piece
 
 
-def manifest_of(pieces: int) -> bytes:
+def manifest_of(pieces: int, *, sign: str = "", seconds: float = 2) -> bytes:
+    """`sign` stands in every piece's address, as a signature that expires does."""
     lines = ["#EXTM3U", "#EXT-X-TARGETDURATION:2"]
-    lines += [line for n in range(pieces) for line in ("#EXTINF:2,", f"{n}.ts")]
+    lines += [line for n in range(pieces) for line in (f"#EXTINF:{seconds},", f"{n}.ts{sign}")]
     return "\n".join([*lines, "#EXT-X-ENDLIST", ""]).encode()
 
 
@@ -84,7 +85,7 @@ def a_staged(pieces: int, **fields: object) -> StagedVideo:
 
 
 def number_of(url: str) -> int:
-    return int(Path(url).stem)
+    return int(Path(url.partition("?")[0]).stem)
 
 
 @dataclass
@@ -94,6 +95,8 @@ class Net:
     manifest: bytes
     asked: Counter[str] = field(default_factory=Counter)
     faults: dict[int, Callable[[], BaseException]] = field(default_factory=dict)  # by piece
+    manifest_fault: Callable[[], BaseException] | None = None
+    expired: set[str] = field(default_factory=set)  # signatures of addresses
     cost: Callable[[], None] = lambda: None
 
     @contextmanager
@@ -103,17 +106,31 @@ class Net:
 
     def page(self, request):
         self.asked[request.url] += 1
+        if self.manifest_fault is not None:
+            raise self.manifest_fault()
         return SimpleNamespace(stream=io.BytesIO(self.manifest), url=request.url)
 
     def download(self, request, partial, progress, *, span=None):
         self.asked[request.url] += 1
         self.cost()
         piece = number_of(request.url)
+        if "?" + request.url.partition("?")[2] in self.expired:
+            raise forbidden()
         if piece in self.faults:
             raise self.faults[piece]()
         partial.path.write_bytes(body_of(piece))
         progress(len(body_of(piece)))
         return SimpleNamespace()
+
+    def asked_of(self, piece: int) -> int:
+        """How often a piece was asked for, under whatever signature."""
+        addresses = (url for url in self.asked if url.partition("?")[0].endswith(f"/{piece}.ts"))
+        return sum(self.asked[url] for url in addresses)
+
+
+def forbidden() -> BaseException:
+    """Its address has expired."""
+    return errors.Forbidden("https://media.example: 403", http_status=403)
 
 
 def gone() -> BaseException:

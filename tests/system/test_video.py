@@ -21,6 +21,7 @@ from tests.support.clock import FakeClock
 from tests.support.command import (
     FAST,
     LOOPBACK,
+    QUICK_TO_GIVE_UP,
     Started,
     checked,
     headrace,
@@ -37,6 +38,7 @@ pytestmark = pytest.mark.system
 MEDIA = Path(__file__).parents[2] / "scripts" / "sample_site" / "media"
 FLOOD, NIGHT, BROOK = "flood/index.m3u8", "night/index.m3u8", "brook/brook.m3u8"
 ALL = (FLOOD, NIGHT, BROOK)
+NIGHT_MANIFEST = ["/night/index.m3u8", "/night/night.key"]  # each later generation reads it again
 NIGHT_PIECES = [f"/night/night-{number}.ts" for number in range(7, 11)]
 
 
@@ -77,8 +79,8 @@ def listed(site: Site, *videos: str) -> str:
     return site.url("/list.txt")
 
 
-def crawl(address: str, cwd: Path, *more: object) -> subprocess.CompletedProcess[str]:
-    return headrace("crawl", address, "--to", "store", *LOOPBACK, *FAST, *more, cwd=cwd)
+def crawl(address: str, cwd: Path, *more: object, **env: str) -> subprocess.CompletedProcess[str]:
+    return headrace("crawl", address, "--to", "store", *LOOPBACK, *FAST, *more, cwd=cwd, **env)
 
 
 def played(video: str, folder: Path) -> Frames:
@@ -203,7 +205,9 @@ def test_a_dead_piece_makes_the_video_incomplete_and_only_it_is_asked_for_again(
     assert "incomplete: piece 3 of 4" in first.stderr
     assert "(piece 3 of 4)" in dead_list.stdout
     assert "--retry-dead" in plain.stdout
-    assert sorted(seen.path for seen in site.requests[before:]) == ["/list.txt", dead]
+    assert sorted(seen.path for seen in site.requests[before:]) == sorted(
+        ["/list.txt", *NIGHT_MANIFEST, dead]
+    )
     assert filed(tmp_path / "store") == {played(NIGHT, tmp_path)}
 
 
@@ -219,6 +223,49 @@ def test_a_piece_that_failed_in_passing_is_asked_for_again_by_any_rerun(site: Si
     assert "the same command fetches the pieces that are missing" in first.stdout
     assert second.returncode == 0, second.stdout
     assert len(site.asked("/flood/flood-0.ts")) == 1
+    assert filed(tmp_path / "store") == {played(FLOOD, tmp_path)}
+
+
+def test_addresses_that_expired_are_read_anew_by_a_rerun(site: Site, tmp_path: Path):
+    manifest = (MEDIA / FLOOD).read_text()
+    address, last = listed(site, FLOOD), "/flood/flood-3.ts"
+    site.on(last, answer(403), well(last))
+    serve_signed(site, manifest, "a")
+
+    first = crawl(address, tmp_path)
+    serve_signed(site, manifest, "b")
+    before = len(site.requests)
+    mended = crawl(address, tmp_path, "--retry-dead")
+
+    assert (first.returncode, mended.returncode) == (1, 0)
+    assert [seen.path for seen in site.requests[before:]] == [
+        "/list.txt",
+        f"/{FLOOD}",
+        f"{last}?b",
+    ]
+    assert filed(tmp_path / "store") == {played(FLOOD, tmp_path)}
+
+
+def serve_signed(site: Site, manifest: str, sign: str) -> None:
+    """The flood's manifest, with a signature in each address."""
+    body = manifest.replace(".ts", f".ts?{sign}").encode()
+    site.serve(f"/{FLOOD}", body, content_type=MIMES[".m3u8"])
+
+
+def test_without_ffmpeg_no_piece_is_asked_for_and_the_next_run_with_it_gets_the_video(
+    site: Site, tmp_path: Path
+):
+    (tmp_path / "headrace.toml").write_text(QUICK_TO_GIVE_UP)
+    address = listed(site, FLOOD)
+
+    first = crawl(address, tmp_path, "--json", PATH="", IMAGEIO_FFMPEG_EXE="/nowhere")
+    asked = [seen.path for seen in site.requests]
+    mended = crawl(address, tmp_path)
+
+    [entry] = told(first)["media"]
+    assert (first.returncode, mended.returncode) == (1, 0)
+    assert entry["reason"] == "no_ffmpeg"
+    assert asked == ["/list.txt", f"/{FLOOD}"]
     assert filed(tmp_path / "store") == {played(FLOOD, tmp_path)}
 
 
@@ -257,7 +304,7 @@ def test_a_dead_piece_is_a_letter_and_its_requeue_fetches_only_it(
 
     assert letter["subject"] == f"{site.url(dead)} (piece 3 of 4)"
     assert "requeued 1 task" in again.stdout, again.stderr
-    assert [seen.path for seen in site.requests[before:]] == [dead]
+    assert [seen.path for seen in site.requests[before:]] == [*NIGHT_MANIFEST, dead]
     assert filed(workers.store) == {played(NIGHT, tmp_path)}
 
 

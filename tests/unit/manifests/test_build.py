@@ -7,7 +7,18 @@ import pytest
 from core.errors import Truncated, Unsupported
 from core.manifests import MediaPlaylist, SelectionPolicy, build_plan, choose, parse, read_wanted
 from core.model.plan import Container, KeyRef, Piece, TrackKind, parse_plan
-from tests.support.manifests import BASE, URL, media, multivariant, origin, planned, segments, text
+from tests.support import dash
+from tests.support.manifests import (
+    ANYTHING,
+    BASE,
+    URL,
+    media,
+    multivariant,
+    origin,
+    planned,
+    segments,
+    text,
+)
 from tests.support.manifests import variant as a_variant
 
 
@@ -157,6 +168,99 @@ def test_no_secret_of_the_source_is_in_a_plan():
 
     assert b"hush" not in plan.to_json()
     assert plan.key_urls == (BASE + "k?n=1",)
+
+
+# --- the query that goes on (row 18) ---
+
+TOKEN = "?access_token=T&v=2"
+
+
+def asked(url: str, *lines: str, **changes: object) -> list[str]:
+    """The addresses of the pieces of a manifest with a query."""
+    plan = planned(media(*lines, url=url), inherit_query=True, **changes)
+    return [piece.url for piece in plan.pieces]
+
+
+def test_row_18_by_default_no_query_goes_on():
+    plan = planned(media(*segments("a.ts"), url=URL + TOKEN))
+
+    assert [piece.url for piece in plan.pieces] == [BASE + "a.ts"]
+
+
+def test_row_18_the_query_goes_with_pieces_and_keys_of_the_same_host():
+    key = '#EXT-X-KEY:METHOD=AES-128,URI="k.key",IV=0x1'
+    lines = [key, '#EXT-X-MAP:URI="i.mp4",BYTERANGE="5@0"', *segments("a.m4s")]
+    plan = planned(media(*lines, url=URL + TOKEN), inherit_query=True)
+
+    assert [piece.url for piece in plan.pieces] == [
+        BASE + "i.mp4" + TOKEN,
+        BASE + "a.m4s" + TOKEN,
+    ]
+    assert plan.key_urls == (BASE + "k.key" + TOKEN,)
+
+
+def test_row_18_a_piece_keeps_its_own_parameters():
+    assert asked(URL + TOKEN, *segments("a.ts?v=1")) == [BASE + "a.ts?v=1&access_token=T"]
+
+
+@pytest.mark.parametrize(
+    "elsewhere",
+    [
+        "https://other.example/a.ts",
+        "https://media.example.com:8443/a.ts",
+        "http://media.example.com/a.ts",
+        "https://media.example.com.other.example/a.ts",
+    ],
+)
+def test_row_18_no_query_goes_to_another_host_port_or_scheme(elsewhere: str):
+    assert asked(URL + TOKEN, *segments(elsewhere)) == [elsewhere]
+
+
+def test_row_18_a_redirect_to_another_host_takes_no_query_along():
+    final = "https://cdn.example/hls/index.m3u8"
+    found = media(*segments("a.ts", BASE + "b.ts"), url=final)
+    plan = build_plan(
+        origin(URL + TOKEN, final_url=final, inherit_query=True), choose(found, ANYTHING), [found]
+    )
+
+    assert [piece.url for piece in plan.pieces] == [
+        "https://cdn.example/hls/a.ts",
+        BASE + "b.ts" + TOKEN,
+    ]
+
+
+def test_row_18_the_query_goes_with_a_variants_playlist():
+    above = multivariant(*a_variant("v.m3u8"), url=URL + TOKEN)
+    body = text(*segments("a.ts"), "#EXT-X-ENDLIST")
+    seen: list[str] = []
+
+    def get(url: str) -> tuple[bytes, str]:
+        seen.append(url)
+        return body, url
+
+    read_wanted(above, choose(above, ANYTHING), get, query_of=[URL + TOKEN])
+
+    assert seen == [BASE + "v.m3u8" + TOKEN]
+
+
+def test_row_18_the_query_goes_with_dash_too():
+    body = dash.one(dash.template(duration=4))
+    plan = dash.planned(body, url=dash.URL + TOKEN, inherit_query=True)
+
+    assert [piece.url for piece in plan.pieces] == [
+        dash.BASE + f"{number}.m4s{TOKEN}" for number in (1, 2)
+    ]
+
+
+def test_row_18_a_secret_of_the_source_still_goes_into_no_plan():
+    plan = planned(
+        media(*segments("a.ts"), url=URL + "?key=hush&n=1"),
+        inherit_query=True,
+        secret_names=("key",),
+    )
+
+    assert b"hush" not in plan.to_json()
+    assert plan.pieces[0].url == BASE + "a.ts?n=1"
 
 
 def test_a_plan_survives_its_json():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.errors import AddressRefused, HeadraceError, Malformed, TooLarge, Truncated, Unsupported
-from core.manifests import MediaPlaylist, parse
+from core.manifests import MediaPlaylist, parse, parse_media
 from core.manifests import hls_media as limits
 from core.manifests.playlists import ByteRange
 from tests.support.manifests import BASE, URL, media, segments, text
@@ -247,11 +247,14 @@ def test_an_html_page_is_called_one(page: bytes):
         parse(page, URL)
 
 
-def test_a_dash_manifest_is_unsupported_by_name():
-    with pytest.raises(Unsupported) as caught:
-        parse(b'<?xml version="1.0"?>\n<MPD xmlns="urn:mpeg:dash:schema:mpd:2011"/>', URL)
+def test_a_dash_manifest_where_segments_should_be_is_refused():
+    body = b'<MPD mediaPresentationDuration="PT1S"><Period><AdaptationSet mimeType="video/mp4">'
+    body += b"<Representation/></AdaptationSet></Period></MPD>"
 
-    assert caught.value.reason == "unsupported_manifest"
+    with pytest.raises(Unsupported) as caught:
+        parse_media(body, URL)
+
+    assert caught.value.reason == "nested_manifest"
 
 
 def test_a_manifest_that_breaks_off_within_a_segment_is_asked_for_again():

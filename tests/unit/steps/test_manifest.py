@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 from pathlib import Path
 
@@ -17,10 +18,11 @@ from core.settings import FetchSettings
 from core.steps.actions import Publish
 from core.steps.manifest import HELD_BACK_S, ManifestStep
 from core.steps.video_tasks import WATCHDOG_S, WINDOW, VideoTasks
+from tests.support import dash
 from tests.support.budget import OpenBudget
 from tests.support.clock import FakeClock
 from tests.support.fetching import LOOPBACK
-from tests.support.site import Site
+from tests.support.site import Site, answer
 from tests.support.store import open_store
 from tests.support.tasks import a_run
 from tests.support.videos import MEDIA, SOURCE, QuickDisk, a_manifest_payload, a_plan
@@ -187,6 +189,118 @@ def test_what_died_in_this_generation_is_left_out_and_in_the_next_is_not(reading
     assert [one.piece for one in fragments(reading.run(later))] == [0, 1]
 
 
+def again(reading: Reading, generation: int = 2) -> Task:
+    return reading.task().model_copy(update={"generation": generation})
+
+
+def test_a_later_generation_reads_the_manifest_once_more_and_no_oftener(reading):
+    reading.serve(index=CLEAR)
+    reading.run()
+
+    reading.run(again(reading))
+    reading.run(again(reading), token="t2")
+
+    assert reading.asked() == ["/index.m3u8"] * 2
+
+
+def test_a_later_generation_publishes_what_is_missing_at_its_new_addresses(reading):
+    reading.serve(index=CLEAR)
+    reading.run()
+    piece = reading.store.staging.take(f"{MEDIA}-000000", "t9")
+    piece.path.write_bytes(b"here")
+    reading.store.videos.put(MEDIA, 0, piece.path)
+    reading.serve(index=CLEAR.replace(".ts", ".ts?sign=b"))
+
+    found = fragments(reading.run(again(reading)))
+
+    assert [(one.piece, one.url) for one in found] == [(1, reading.site.url("/1.ts?sign=b"))]
+
+
+def test_a_later_generation_asks_for_the_keys_anew(reading):
+    reading.serve(index=ENCRYPTED)
+    for key in ("one.key", "two.key"):
+        reading.site.serve(f"/{key}", bytes(range(16)))
+    reading.run()
+    reading.serve(index=ENCRYPTED.replace(".key", ".key?b"))
+
+    reading.run(again(reading))
+
+    staged = reading.store.videos.plan(MEDIA)
+    assert staged.layout == 1
+    assert set(staged.keys) == {reading.site.url(f"/{one}.key?b") for one in ("one", "two")}
+
+
+def test_a_later_generation_of_which_nothing_is_missing_asks_for_nothing(reading):
+    reading.serve(index=CLEAR)
+    reading.run()
+    for number in range(2):
+        piece = reading.store.staging.take(f"{MEDIA}-{number:06d}", "t9")
+        piece.path.write_bytes(b"here")
+        reading.store.videos.put(MEDIA, number, piece.path)
+
+    ((copy,),) = [action.copies for action in reading.run(again(reading))]
+
+    assert copy.task.kind is Kind.VERIFY
+    assert reading.asked() == ["/index.m3u8"]
+
+
+def test_a_renewed_plan_waits_too_while_its_source_has_too_many_fragments_open(reading):
+    reading.serve(index=CLEAR)
+    reading.run()
+    reading.open_fragments = 11
+
+    with pytest.raises(errors.Backpressure):
+        reading.run(again(reading))
+
+
+def test_the_first_durable_reading_of_a_generation_wins(reading):
+    reading.serve(index=CLEAR)
+    reading.run()
+    renew_plan = reading.store.videos.renew_plan
+
+    def slower(staged):
+        renew_plan(staged.model_copy(update={"plan": a_plan(3), "layout": 2}))
+        renew_plan(staged)
+
+    reading.store.videos.renew_plan = slower
+
+    found = fragments(reading.run(again(reading)))
+
+    assert [(one.pieces, one.layout) for one in found] == [(3, 2)] * 3
+
+
+def test_whoever_reads_for_a_generation_that_is_over_lets_it_be(reading):
+    reading.serve(index=CLEAR)
+    reading.run()
+    renew_plan = reading.store.videos.renew_plan
+
+    def overtaken(staged):
+        renew_plan(staged.model_copy(update={"generation": 3}))
+        renew_plan(staged)
+
+    reading.store.videos.renew_plan = overtaken
+
+    with pytest.raises(errors.LeaseLost):
+        reading.run(again(reading))
+
+
+@pytest.mark.parametrize("body", [None, "<html>gone</html>", CLEAR.replace("#EXT-X-ENDLIST", "")])
+def test_a_manifest_that_is_no_plan_any_more_leaves_the_one_that_is_kept(reading, body):
+    reading.serve(index=CLEAR)
+    reading.run()
+    if body is None:
+        reading.site.on("/index.m3u8", answer(410))
+    else:
+        reading.serve(index=body)
+
+    found = fragments(reading.run(again(reading)))
+    reading.run(again(reading), token="t2")
+
+    assert [one.url for one in found] == [reading.site.url(f"/{n}.ts") for n in range(2)]
+    assert len(reading.asked()) == 2
+    assert reading.store.videos.plan(MEDIA).read_at is None
+
+
 def test_a_video_of_which_nothing_is_missing_is_joined_at_once(reading):
     reading.serve(index=CLEAR)
     reading.run()
@@ -273,13 +387,25 @@ def test_a_planned_video_does_not_wait_behind_its_own_fragments(reading):
     assert fragments(reading.run())
 
 
-def test_a_dash_manifest_is_refused_by_name(reading):
-    reading.site.serve("/index.m3u8", b'<?xml version="1.0"?><MPD></MPD>')
+def test_a_dash_manifest_is_read_too(reading):
+    reading.site.serve("/index.m3u8", dash.one(dash.template(duration=4)))
 
-    with pytest.raises(errors.Unsupported) as caught:
-        reading.run()
+    found = fragments(reading.run())
 
-    assert caught.value.reason == "unsupported_manifest"
+    assert [one.url for one in found] == [reading.site.url(f"/{n}.m4s") for n in (1, 2)]
+
+
+def test_row_18_a_manifests_query_goes_with_its_pieces_if_the_source_says_so(reading):
+    reading.terms = SourceTerms(SOURCE, 10.0, 20, inherit_query=True)
+    reading.serve(index=CLEAR)
+    reading.site.redirect("/index.m3u8", "/there/index.m3u8?token=T")
+    reading.site.serve("/there/index.m3u8", CLEAR.encode())
+
+    found = fragments(reading.run())
+
+    assert [one.url for one in found] == [
+        reading.site.url(f"/there/{n}.ts?token=T") for n in (0, 1)
+    ]
 
 
 def test_secrets_go_out_with_the_request_and_into_no_task_and_no_plan(reading):
@@ -294,6 +420,22 @@ def test_secrets_go_out_with_the_request_and_into_no_task_and_no_plan(reading):
     assert reading.asked() == ["/index.m3u8?key=hush"]
     assert "hush" not in reading.store.videos.plan(MEDIA).model_dump_json()
     assert not [one for one in fragments(actions) if "hush" in one.url]
+
+
+def test_pieces_that_nobody_here_can_join_are_not_published(reading):
+    reading.serve(index=CLEAR)
+
+    def insist():
+        raise errors.Transient("there is no ffmpeg", reason="no_ffmpeg")
+
+    step = dataclasses.replace(reading.step, on_plan=lambda: insist)
+    published = []
+
+    with pytest.raises(errors.Transient):
+        published.extend(step(a_run(reading.task(), "t1")))
+
+    assert published == []
+    assert reading.store.videos.plan(MEDIA) is not None
 
 
 def test_a_lost_lease_ends_the_reading_before_the_next_request(reading):

@@ -26,8 +26,8 @@ def payload_of(*renditions: Rendition, **fields: object) -> ImagePayload | Manif
         ((HLS,), HLS),
         ((PLAIN, HLS), PLAIN),
         ((HLS, PLAIN), HLS),
-        ((DASH, HLS), HLS),
-        ((DASH, PLAIN), PLAIN),
+        ((DASH, HLS), DASH),
+        ((DASH, PLAIN), DASH),
         ((DASH,), DASH),
     ],
 )

@@ -16,7 +16,7 @@ from core.steps.run import Run
 from core.steps.verify import VerifyStep
 from tests.support.tasks import a_run
 from tests.support.video_world import VideoWorld
-from tests.support.videos import MEDIA, SOURCE, a_staged, body_of, whole
+from tests.support.videos import MEDIA, SOURCE, a_manifest_task, a_staged, body_of, whole
 
 GONE = Failure(reason="gone", message="404", passing=False, http_status=404, attempts=1)
 PASSING = Failure(reason="timeout", message="too slow", passing=True, attempts=5)
@@ -26,7 +26,9 @@ class Looking(VideoWorld):
     """A world whose video is planned; its pieces come by hand."""
 
     def planned(self, **fields) -> Looking:
-        self.store.videos.put_plan(a_staged(self.pieces, **fields))
+        about = {name: fields.pop(name) for name in ("generation", "read_at") if name in fields}
+        staged = a_staged(self.pieces, **fields)
+        self.store.videos.put_plan(staged.model_copy(update=about))
         return self
 
     def have(self, *pieces: int) -> Looking:
@@ -66,6 +68,10 @@ def looking(tmp_path):
     world = Looking(tmp_path, 4)
     yield world
     world.store.close()
+
+
+def kinds_of(actions) -> list[Kind]:
+    return [copy.task.kind for action in actions for copy in action.copies]
 
 
 def pieces_of(actions) -> list[int]:
@@ -114,7 +120,7 @@ def test_a_join_stops_when_the_process_ends_and_gives_the_task_back(looking):
 
 
 def test_a_join_that_comes_to_nothing_leaves_no_copy_of_the_video(looking):
-    def damaged(_staged, _piece_path, workspace, _check):
+    def damaged(_staged, _piece_path, workspace, _check, _doubts):
         (workspace / "track0-000000").write_bytes(body_of(0))
         raise errors.DamagedPiece("piece 1 ends within a box", piece=1)
 
@@ -168,12 +174,57 @@ def test_one_piece_that_is_gone_for_good_makes_the_video_so(looking):
     assert (end.failure.http_status, end.failure.attempts) == (404, 5)
 
 
+@pytest.mark.parametrize(
+    ("status", "read_at", "passing"),
+    [
+        (403, 1_000.0, True),
+        (410, 1_000.0, True),
+        (404, 1_000.0, False),  # not there, whatever the signature
+        (403, 1_800.0, False),  # refused a minute after the manifest was read
+        (403, None, False),  # and no fresh address was to be had
+    ],
+)
+def test_a_piece_whose_address_expired_makes_the_video_one_to_try_again(
+    looking, status, read_at, passing
+):
+    refused = GONE.model_copy(update={"http_status": status, "last_failure": 1_860.0})
+    looking.planned(read_at=read_at).have(0, 1, 2).lose(3, failure=refused)
+
+    (end,) = looking.run()
+
+    assert end.failure.passing == passing
+    assert ("may have expired" in end.failure.message) == passing
+
+
 def test_a_piece_that_died_in_an_earlier_generation_is_missing_and_not_dead(looking):
-    looking.planned().have(0, 1, 3).lose(2, generation=1)
+    looking.planned(generation=2).have(0, 1, 3).lose(2, generation=1)
 
     actions, _, _ = looking.look(looking.task(generation=2))
 
     assert pieces_of(actions) == [2]
+
+
+def test_addresses_of_an_earlier_generation_are_not_used_but_read_again(looking):
+    looking.planned(generation=1).have(0, 1)
+
+    actions, _, _ = looking.look(looking.task(generation=2))
+
+    assert kinds_of(actions) == [Kind.MANIFEST]
+    assert [copy.task.generation for action in actions for copy in action.copies] == [2]
+
+
+@pytest.mark.parametrize("where", ["lane", "ledger"])
+def test_a_manifest_that_is_about_to_be_read_again_is_not_published_twice(looking, where):
+    looking.planned(generation=1).have(0, 1)
+    manifest = a_manifest_task(generation=2)
+    if where == "lane":
+        looking.put(manifest)
+    else:
+        looking.ledger.begin(manifest, lease_s=30.0)
+
+    actions, _, _ = looking.look(looking.task(generation=2))
+
+    assert actions == []
 
 
 def test_a_gap_is_a_hole_for_ever_and_named(looking):
@@ -250,6 +301,7 @@ def test_pieces_that_all_came_while_the_set_was_taught_are_joined_at_once(lookin
     join = looking.ledger.join
 
     def meanwhile(media, generation, piece):
+        looking.have(3)
         join(media, generation, 3)  # the last fragment's own run, with a set that lacks others
         return join(media, generation, piece)
 
@@ -259,3 +311,15 @@ def test_pieces_that_all_came_while_the_set_was_taught_are_joined_at_once(lookin
     ((copy,),) = [action.copies for action in looking.run()]
 
     assert (copy.task.kind, copy.delay_s) == (Kind.VERIFY, 0.0)
+
+
+def test_a_set_that_counts_a_piece_which_was_dropped_has_nobody_look_at_once(looking):
+    looking.planned().have(0, 1, 2)
+    for piece in range(4):
+        looking.ledger.join(MEDIA, 1, piece)
+
+    actions, error, _ = looking.look()
+
+    assert kinds_of(actions) == [Kind.FRAGMENT]
+    assert error.delay_s == 900.0
+    assert looking.ledger.join(MEDIA, 1, 0) == 3

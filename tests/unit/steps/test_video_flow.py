@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from core import errors
 from core.model.end import EndState
 from core.model.task import FragmentPayload, Kind, VerifyPayload
+from core.steps.renewal import RENEWED
 from core.steps.trigger import offer
 from tests.support.video_world import Killed, VideoWorld
 from tests.support.videos import (
+    MANIFEST,
     MEDIA,
     SOURCE,
     a_manifest_payload,
     a_manifest_task,
+    body_of,
     gone,
     manifest_of,
     trouble,
@@ -244,6 +249,42 @@ def test_a_piece_that_is_damaged_each_time_has_an_end(world):
     assert world.end().failure.attempts == 5
 
 
+def test_pieces_that_seem_to_be_cut_are_all_fetched_again_and_taken_the_second_time(world):
+    seen = []
+
+    def doubting(staged, piece_path, workspace, check, doubts):
+        seen.append({piece: set(sizes) for piece, sizes in doubts.before.items()})
+        for piece in (1, 2):
+            doubts.doubt(piece, len(body_of(piece)))
+        doubts.insist("came cut")
+        return world._assemble(staged, piece_path, workspace, check, doubts)
+
+    verify = world.performer.steps[Kind.VERIFY]
+    world.performer.steps[Kind.VERIFY] = dataclasses.replace(verify, assembler=doubting)
+    crawl(world)
+
+    assert world.content() == whole(4)
+    assert world.requests() == {0: 1, 1: 2, 2: 2, 3: 1}
+    assert seen == [{}, {1: {len(body_of(1))}, 2: {len(body_of(2))}}]
+
+
+def test_a_piece_that_stays_damaged_is_fetched_after_pauses_that_grow(world):
+    joined, fetched = [], []
+
+    def damaged(where):
+        if where == "assemble":
+            joined.append(world.clock.now())
+            raise errors.DamagedPiece("piece 2: wrong padding", piece=2)
+
+    world.hook = damaged
+    world.net.cost = lambda: fetched.append(world.clock.now())
+    crawl(world)
+
+    pauses = [after - before for before, after in zip(joined, fetched[4:], strict=False)]
+    assert pauses == pytest.approx([0.0, 5.0, 20.0, 80.0], abs=0.01)
+    assert len(joined) == 5
+
+
 def test_a_requeue_of_a_dead_join_asks_for_nothing(world):
     world.hook = fail_once(errors.Mismatch("7 s instead of 8 s"))
     crawl(world)
@@ -256,6 +297,178 @@ def test_a_requeue_of_a_dead_join_asks_for_nothing(world):
     assert again.payload == VerifyPayload(media=MEDIA)
     assert world.content(2) == whole(4)
     assert world.requests() == before
+
+
+def test_a_requeue_of_a_join_that_died_of_a_damaged_piece_fetches_it_once_more(world):
+    def damaged(where):
+        if where == "assemble":
+            raise errors.DamagedPiece("piece 2: wrong padding", piece=2)
+
+    world.hook = damaged
+    crawl(world)
+    world.hook = lambda _where: None
+    before = world.requests()
+
+    world.put(world.reopening(world.letters[0].task))
+    world.work()
+
+    assert world.content(2) == whole(4)
+    assert world.requests() - before == {2: 1}
+
+
+# --- addresses that expire ---
+
+
+def signed(world: VideoWorld, sign: str, **more) -> None:
+    """From here on the manifest signs its addresses so, and no other way is let in."""
+    world.net.expired |= {"?a", "?b", "?c"} - {sign}
+    world.net.expired -= {sign}
+    world.net.manifest = manifest_of(more.pop("pieces", 4), sign=sign, **more)
+
+
+def half_got(world: VideoWorld) -> None:
+    """Two pieces came, then the addresses expired."""
+    signed(world, "?a")
+    world.put(a_manifest_task())
+    for _ in range(3):
+        world.deliver(world.due()[0])
+    world.net.expired.add("?a")
+    world.work()
+    assert world.end().video.missing == (2, 3)
+
+
+def retried(world: VideoWorld) -> None:
+    copy = offer(world.store, SOURCE, a_manifest_payload(), max_attempts=5, retry_dead=True)
+    world.put(copy.task)
+    world.work()
+
+
+def test_a_rerun_gets_what_is_missing_from_addresses_that_are_read_anew(world):
+    half_got(world)
+    before = world.requests()
+    signed(world, "?b")
+
+    retried(world)
+
+    assert world.content(2) == whole(4)
+    assert world.requests() - before == {2: 1, 3: 1}
+    assert world.end(2).video.pieces[3].url.endswith("/3.ts?b")
+    assert RENEWED in world.end(2).video.notes
+
+
+def test_a_requeue_of_one_dead_piece_gets_all_that_is_missing_from_fresh_addresses(world):
+    half_got(world)
+    before = world.requests()
+    signed(world, "?b")
+
+    world.put(world.reopening(world.letters[0].task))
+    world.work()
+
+    assert world.content(2) == whole(4)
+    assert world.requests() - before == {2: 1, 3: 1}
+
+
+def test_many_letters_of_one_video_have_its_manifest_read_once(world):
+    half_got(world)
+    before = world.net.asked[MANIFEST]
+    signed(world, "?b")
+
+    for letter in list(world.letters):
+        world.put(world.reopening(letter.task))
+    world.work()
+
+    assert world.content(2) == whole(4)
+    assert world.net.asked[MANIFEST] - before == 1
+    assert set(world.copies(generation=2).values()) == {1}
+
+
+def test_a_requeue_that_died_before_it_was_published_is_made_good_by_its_sisters(world):
+    half_got(world)
+    signed(world, "?b")
+    first, second = world.letters
+
+    world.reopening(first.task)  # and the command is killed here
+    world.put(world.reopening(second.task))
+    world.work()
+
+    assert world.content(2) == whole(4)
+
+
+def test_a_manifest_that_is_gone_leaves_the_addresses_of_before(world):
+    world.net.faults = {2: gone}
+    crawl(world)
+    world.net.faults = {}
+    world.net.manifest_fault = gone
+
+    retried(world)
+
+    assert world.content(2) == whole(4)
+
+
+def test_a_manifest_that_fails_in_passing_is_asked_again(world):
+    half_got(world)
+    signed(world, "?b")
+    faults = iter([trouble(), trouble()])
+
+    def passing():
+        if (fault := next(faults, None)) is None:
+            world.net.manifest_fault = None
+        return fault or trouble()
+
+    world.net.manifest_fault = passing
+
+    retried(world)
+
+    assert world.content(2) == whole(4)
+    assert world.end(1).state is EndState.INCOMPLETE
+
+
+@pytest.mark.parametrize("dies", ["before renew_plan", "after renew_plan", "published"])
+def test_whoever_dies_while_a_plan_is_renewed_is_made_good_by_the_next(world, dies):
+    half_got(world)
+    before = world.requests()
+    signed(world, "?b")
+    deaths = iter([Killed(dies)])
+
+    def dying(where):
+        if where == dies and (death := next(deaths, None)):
+            raise death
+
+    world.hook = dying
+    retried(world)
+
+    assert world.content(2) == whole(4)
+    assert world.requests() - before == {2: 1, 3: 1}
+
+
+def test_other_pieces_than_before_make_a_new_plan_of_which_none_is_there(world, caplog):
+    half_got(world)
+    before = world.requests()
+    signed(world, "?b", pieces=5)
+
+    retried(world)
+
+    assert world.content(2) == whole(5)
+    assert world.requests() - before == dict.fromkeys(range(5), 1)
+    assert "5 now: the 2 that were there are dropped" in caplog.text
+
+
+def test_a_piece_of_the_old_plan_that_comes_late_is_not_taken_for_one_of_the_new(world):
+    """Its worker slept from before the end of the old generation until all was got."""
+    half_got(world)
+    late = next(task for task in world.published if task.id.endswith("-000003"))
+    partial = world.store.staging.take(f"{MEDIA}-000003", "asleep")
+    signed(world, "?b", pieces=5)
+
+    def wakes(where):
+        if where == "before join":
+            partial.path.write_bytes(b"of the old plan")
+            world.store.videos.put(MEDIA, 3, partial.path, late.payload.layout)
+
+    world.hook = wakes
+    retried(world)
+
+    assert world.content(2) == whole(5)
 
 
 def fail_once(error: errors.HeadraceError):

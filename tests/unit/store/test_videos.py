@@ -97,6 +97,91 @@ def test_a_plan_of_18_000_pieces_is_kept_on_one_line(store: Store, shelf):
     assert kept.stat().st_size < 6_000_000
 
 
+# --- a manifest that was read again ---
+
+
+def renewal(generation: int = 2, *, layout: int = 1, sign: str = "b"):
+    changes = {"generation": generation, "layout": layout}
+    return staged_video(sign=sign).model_copy(update=changes)
+
+
+def test_a_later_reading_is_the_plan_from_there_on(store: Store):
+    store.videos.renew_plan(renewal(2))
+    store.videos.renew_plan(renewal(10, sign="c"))
+
+    assert store.videos.plan(MEDIA) == renewal(10, sign="c")
+
+
+def test_the_first_reading_of_a_generation_stands(store: Store):
+    store.videos.renew_plan(renewal(2, sign="b"))
+    store.videos.renew_plan(renewal(2, sign="c"))
+
+    assert store.videos.plan(MEDIA) == renewal(2, sign="b")
+
+
+def test_a_reading_of_an_older_generation_changes_nothing(store: Store):
+    store.videos.renew_plan(renewal(3, sign="c"))
+    store.videos.renew_plan(renewal(2, sign="b"))
+
+    assert store.videos.plan(MEDIA) == renewal(3, sign="c")
+
+
+def test_a_renewed_plan_is_its_owners_alone(store: Store, shelf):
+    store.videos.renew_plan(renewal(2))
+
+    mode = (shelf / f"{MEDIA}.pieces" / "plan.2.json").stat().st_mode
+    assert mode & 0o777 == 0o600
+
+
+def test_a_reading_that_comes_after_the_end_leaves_nothing(store: Store, shelf, tmp_path):
+    store.videos.clear(MEDIA)
+    store.videos.renew_plan(renewal(2))
+
+    assert list(shelf.iterdir()) == []
+    assert list((tmp_path / "s" / "staging" / "unnamed").iterdir()) == []
+
+
+def test_pieces_of_two_layouts_stand_beside_each_other(store: Store):
+    put(store, 1, b"of the first")
+    store.videos.put(MEDIA, 1, a_piece(store, 1, b"of the third"), 3)
+
+    assert store.videos.path(MEDIA, 1).read_bytes() == b"of the first"
+    assert store.videos.path(MEDIA, 1, 3).read_bytes() == b"of the third"
+
+
+def test_only_pieces_of_the_layout_asked_for_are_present(store: Store):
+    put(store, 0, b"of the first")
+    store.videos.put(MEDIA, 1, a_piece(store, 1, b"of the third"), 3)
+    store.videos.renew_plan(renewal(3, layout=3))
+
+    assert store.videos.standing(MEDIA, 3, 1, 1).present == {0}
+    assert store.videos.standing(MEDIA, 3, 1, 2).present == set()
+    assert store.videos.standing_of(renewal(3, layout=3), 3).present == {1}
+
+
+def test_other_layouts_are_dropped_and_nothing_else(store: Store, shelf):
+    put(store, 0, b"of the first")
+    store.videos.put(MEDIA, 1, a_piece(store, 1, b"of the third"), 3)
+    store.videos.bury(MEDIA, 2, 1, GONE)
+    store.videos.renew_plan(renewal(3, layout=3))
+
+    assert store.videos.drop_others(MEDIA, 3) == 1
+    assert sorted(path.name for path in (shelf / f"{MEDIA}.pieces").iterdir()) == [
+        "000001.3",
+        "000002.1.dead.json",
+        "plan.3.json",
+        "plan.json",
+    ]
+
+
+def test_a_piece_of_a_later_layout_is_discarded_alone(store: Store):
+    put(store, 1, b"of the first")
+    store.videos.put(MEDIA, 1, a_piece(store, 1, b"of the third"), 3)
+    store.videos.discard(MEDIA, 1, 3)
+
+    assert (store.videos.has(MEDIA, 1), store.videos.has(MEDIA, 1, 3)) == (True, False)
+
+
 # --- pieces ---
 
 
@@ -223,6 +308,25 @@ def test_each_generation_has_its_own_mark(store: Store):
     store.videos.bury(MEDIA, 2, 2, OTHER)
 
     assert store.videos.buried(MEDIA, 2, 2) == OTHER
+
+
+# --- doubts ---
+
+
+def test_the_sizes_of_doubted_pieces_are_told_by_piece_and_layout(store: Store):
+    for piece, size_bytes, layout in [(0, 10, 1), (0, 12, 1), (2, 9, 1), (2, 9, 1), (0, 7, 3)]:
+        store.videos.doubt(MEDIA, piece, size_bytes, layout)
+
+    assert store.videos.doubted(MEDIA) == {0: {10, 12}, 2: {9}}
+    assert store.videos.doubted(MEDIA, 3) == {0: {7}}
+    assert store.videos.doubted(POST) == {}
+
+
+def test_a_doubt_is_no_piece(store: Store):
+    store.videos.doubt(MEDIA, 0, 10)
+
+    assert store.videos.standing(MEDIA, 3, 1).missing == (0, 1, 2)
+    assert store.videos.drop_others(MEDIA, 2) == 0
 
 
 # --- how far it is ---

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 import tracemalloc
 
 import pytest
 
 from core.errors import DamagedPiece, LeaseLost, Mismatch, Released, StorageDown
 from core.model.plan import Container, Part
+from core.video.ffmpeg import Ffmpeg
 from core.video.join import Oddities, join
 from core.video.pieces import Pieces
+from core.video.shortfall import Doubts
 from tests.support.assembling import encrypted, segment
 from tests.support.media import png
 from tests.support.rendered import Cut, ffmpeg, frames
@@ -125,12 +128,71 @@ def test_a_cut_fmp4_piece_is_named_to_be_got_again(film, rendered):
 # --- what is not whole ---
 
 
-def test_pieces_cut_in_the_middle_of_a_video_are_a_mismatch(film, rendered):
+def cut_in_the_middle(film, rendered):
+    """After a whole packet, so that only time is missing."""
     first, *middle, last = rendered.ts.segments
     cut = [content[: 188 * 12] for content in middle]
     film.track(*film.segments(Cut((first, *cut, last))))
 
-    with pytest.raises(Mismatch, match=r"has holes of 1\.\d s in all"):
+
+def test_pieces_cut_in_the_middle_of_a_video_are_got_again(film, rendered):
+    cut_in_the_middle(film, rendered)
+    doubts = Doubts()
+
+    with pytest.raises(DamagedPiece, match=r"pieces 2, 3 .*has holes of 1\.\d s in all"):
+        film.assembled(doubts=doubts)
+    assert doubts.found == {1: 188 * 12, 2: 188 * 12}
+
+
+def test_pieces_that_came_cut_twice_are_a_mismatch_that_names_them(film, rendered):
+    cut_in_the_middle(film, rendered)
+
+    with pytest.raises(
+        Mismatch, match=r"has holes of 1\.\d s.*is missing in pieces 2, 3"
+    ) as caught:
+        film.assembled(doubts=Doubts(before={1: {188 * 12}, 2: {188 * 12}}))
+    assert caught.value.reason == "duration_mismatch"
+
+
+def test_an_ffmpeg_too_old_to_see_holes_lets_a_video_pass_with_a_note(film, rendered, old_ffmpeg):
+    film.track(*film.segments(rendered.ts))
+
+    made = film.assembled(old_ffmpeg)
+
+    assert made.notes == ("nobody looked for holes: setts came with ffmpeg 4.4",)
+    assert frames(made.path) == rendered.frames_of("ts.ts", rendered.ts.joined())
+
+
+def test_an_ffmpeg_too_old_to_see_holes_measures_the_whole_all_the_same(film, rendered, old_ffmpeg):
+    film.track(*film.segments(rendered.ts, chosen=[0, 1]))
+    long = [one.model_copy(update={"duration_s": 2.25}) for one in film.tracks[0].segments]
+    film.tracks[0] = film.tracks[0].model_copy(update={"segments": tuple(long)})
+    twice = Doubts(before={n: {film.path(n).stat().st_size} for n in range(2)})
+
+    with pytest.raises(Mismatch, match=r"lasts 2\.\d s, by the manifest 4\.5 s"):
+        film.assembled(old_ffmpeg, doubts=twice)
+
+
+@pytest.fixture
+def old_ffmpeg(tmp_path):
+    """The machine's, without the filter that ffmpeg 4.4 brought, as an older one says it."""
+    words = "[NULL @ 0x1] Unknown bitstream filter setts; Error parsing bitstream filter sequence"
+    script = tmp_path / "ffmpeg-4.3"
+    script.write_text(
+        f"#!/bin/sh\ncase \"$*\" in *setts*) echo '{words}' >&2; exit 1;; esac\n"
+        f'exec {shutil.which("ffmpeg")} "$@"\n'
+    )
+    script.chmod(0o755)
+    found = Ffmpeg.find()
+    return Ffmpeg.at(script, found.ffprobe, found.clock)
+
+
+def test_a_manifest_that_is_wrong_all_over_has_nothing_got_again(film, rendered):
+    film.track(*film.segments(rendered.ts))
+    wrong = [one.model_copy(update={"duration_s": 1.75}) for one in film.tracks[0].segments]
+    film.tracks[0] = film.tracks[0].model_copy(update={"segments": tuple(wrong)})
+
+    with pytest.raises(Mismatch, match="is missing in pieces 1, 2, 3, 4"):
         film.assembled()
 
 
@@ -138,8 +200,10 @@ def test_a_video_shorter_than_its_manifest_says_is_a_mismatch(film, rendered):
     short = film.segments(rendered.ts, chosen=[0, 1])
     film.track(*(one.model_copy(update={"duration_s": 2.5}) for one in short))
 
+    twice = Doubts(before={n: {film.path(n).stat().st_size} for n in range(2)})
+
     with pytest.raises(Mismatch, match=r"lasts 2\.\d s, by the manifest 5\.0 s") as caught:
-        film.assembled()
+        film.assembled(doubts=twice)
     assert caught.value.reason == "duration_mismatch"
 
 

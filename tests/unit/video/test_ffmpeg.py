@@ -150,3 +150,49 @@ def test_without_ffprobe_a_video_is_assembled_all_the_same(tool, rendered, tmp_p
 
     assert made.path.read_bytes() == bare.path.read_bytes()
     assert bare.duration_s == pytest.approx(4.0, abs=0.3)
+
+
+# --- many files ---
+
+
+def several(rendered, folder, count: int = 30) -> list[Input]:
+    """More than are looked at in one run, of three kinds."""
+    kinds = [
+        ("mpegts", rendered.ts.joined()),
+        ("mpegts", rendered.wide_ts.segments[2]),
+        ("mov", rendered.sound_fmp4.joined()),
+    ]
+    files = []
+    for number in range(count):
+        demuxer, content = kinds[number % 3]
+        (folder / f"file{number}").write_bytes(content)
+        files.append(Input(f"file{number}", demuxer, len(content)))
+    return files
+
+
+def test_many_files_are_seen_as_each_alone(tool, rendered, tmp_path):
+    files = several(rendered, tmp_path)
+    prober = Prober(tool, tmp_path, nothing)
+
+    together = prober.look_all(files)
+
+    def seen(probed):
+        streams = [(s.index, s.kind, s.codec, s.width, s.rate_hz) for s in probed.streams]
+        return streams, round(probed.start_s, 3)
+
+    alone = [prober.look(file) for file in files[:3]] * 10
+    assert list(map(seen, together)) == list(map(seen, alone))
+
+
+def test_many_files_take_few_runs(tool, rendered, tmp_path):
+    counted = replace(tool, ffprobe=tmp_path / "not-there")
+
+    assert len(Prober(counted, tmp_path, nothing).look_all(several(rendered, tmp_path))) == 30
+
+
+def test_one_of_many_that_cant_be_read_is_looked_at_alone(tool, rendered, tmp_path):
+    files = several(rendered, tmp_path, 5)
+    (tmp_path / "file4").write_bytes(b"no film at all" * 20)
+
+    with pytest.raises(Malformed):
+        Prober(tool, tmp_path, nothing).look_all(files)

@@ -26,6 +26,8 @@ BMP = b"BM" + (58).to_bytes(4, "little") + bytes(8) + b"\x28" + bytes(43)
         (b"\xff\xf1\x50\x80" + bytes(20), Container.AAC),
         (b"\xff\xfb\x90\x00" + bytes(20), Container.MP3),
         (b"\x0b\x77" + bytes(20), Container.AC3),
+        (b"\x1a\x45\xdf\xa3" + bytes(20), Container.WEBM),
+        (b"\x1f\x43\xb6\x75" + bytes(20), Container.WEBM),
         (b"WEBVTT\n\n", Container.VTT),
         (b"\xef\xbb\xbfWEBVTT\n", Container.VTT),
         (b"<html>", None),

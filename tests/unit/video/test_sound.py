@@ -6,6 +6,7 @@ import pytest
 
 from core.errors import Mismatch
 from core.model.plan import Container, TrackKind
+from core.video.shortfall import Doubts
 from tests.support.rendered import frames
 
 SOUND = {"kind": TrackKind.AUDIO}
@@ -57,9 +58,29 @@ def test_sound_that_ends_too_early_is_a_mismatch(film, rendered):
     short = film.segments(rendered.sound_ts, chosen=[0, 1])
     film.track(*(one.model_copy(update={"duration_s": 2.25}) for one in short), **SOUND)
 
+    twice = Doubts(before={n: {film.path(n).stat().st_size} for n in (4, 5)})
+
     with pytest.raises(Mismatch, match="the audio of the joined file lasts") as caught:
-        film.assembled()
+        film.assembled(doubts=twice)
     assert caught.value.reason == "duration_mismatch"
+
+
+def test_sound_whose_own_manifest_is_shorter_is_filed_with_a_word_about_it(film, rendered):
+    film.track(*film.segments(rendered.picture_ts))
+    film.track(*film.segments(rendered.sound_ts, chosen=[0, 1]), **SOUND)
+
+    made = film.assembled()
+
+    told = "by the source's own manifests the audio lasts 2.0 s, the video 4.0 s"
+    assert told in made.notes
+    assert len(frames(made.path).video) == 100
+
+
+def test_sound_that_is_a_little_longer_needs_no_word(film, rendered):
+    film.track(*film.segments(rendered.picture_ts))
+    film.track(*film.segments(rendered.sound_ts), **SOUND)
+
+    assert film.assembled().notes == ()
 
 
 # --- sound alone ---

@@ -84,3 +84,21 @@ def test_a_stretch_without_sound_is_refused_by_name(film, rendered):
     with pytest.raises(Unsupported, match="codecs change on the way") as caught:
         film.assembled()
     assert caught.value.reason == "codecs_change"
+
+
+@pytest.mark.parametrize("kind", ["ts", "fmp4"])
+def test_a_discontinuity_before_each_of_many_segments_costs_no_frame(film, rendered, kind):
+    cut = getattr(rendered, kind)
+    container = Container.TS if kind == "ts" else Container.FMP4
+    many = [
+        one.model_copy(update={"discontinuity": 4 * again + number})
+        for again in range(8)
+        for number, one in enumerate(film.segments(cut))
+    ]
+    film.track(*many, container=container)
+
+    made = film.assembled()
+
+    once = rendered.frames_of("once", cut.joined()).video
+    assert frames(made.path).video == once * 8
+    assert "32 stretches" in made.notes[0]
