@@ -8,7 +8,8 @@ HeadraceError
 │   ├── Gone  Forbidden  Malformed  Mismatch  TooLarge  NotMedia  Exhausted
 │   └── Refused  a rule of ours said no before or while asking: AddressRefused  Unsupported
 ├── Postponed    not now, and nobody's fault: waits, is not counted
-│   ├── Throttled  SourceBlocked  BudgetSpent  LeaseHeld  TooEarly  Backpressure  PiecesMissing
+│   ├── Throttled  SourceBlocked  SourcePaused  SignedOut  Offline  HostBusy  BudgetSpent
+│   ├── LeaseHeld  TooEarly  Backpressure  PiecesMissing
 │   └── Released  LeaseLost  Crashed
 └── Trouble      something of ours is down: no attempt, the delivery goes back
     └── StorageDown  BrokerDown  SharedStateDown  OutOfResources  Misconfigured
@@ -19,6 +20,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from core.model.request import Asked
     from core.model.task import Task
 
 
@@ -39,6 +41,7 @@ class HeadraceError(Exception):
             None  # the record as the ledger merged it, set where a task is performed
         )
         self.token: str | None = None  # the lease under which it ran, if one was taken
+        self.asked: Asked | None = None  # the last request of the visit that it ended, if any
 
 
 class Transient(HeadraceError):
@@ -187,6 +190,33 @@ class SourceBlocked(Postponed):
     """The source said «slower» a while ago: nothing of it goes out until its block ends."""
 
     reason = "source_blocked"
+
+
+class SourcePaused(Postponed):
+    """A person, or an expired login, paused the source: nothing of it goes out until it is resumed
+    by a person."""
+
+    reason = "source_paused"
+
+
+class SignedOut(Postponed):
+    """The source no longer takes the cookie or token that the settings have for it: it is paused
+    until a person renews them."""
+
+    reason = "signed_out"
+
+
+class Offline(Postponed):
+    """Nothing anywhere can be reached: this machine's network is away, and no task pays for it."""
+
+    reason = "offline"
+
+
+class HostBusy(Postponed):
+    """One host of a source that has many asked us to wait, or its own tokens are spent: its tasks
+    wait, the source's others go on."""
+
+    reason = "host_busy"
 
 
 class BudgetSpent(Postponed):

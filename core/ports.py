@@ -57,6 +57,7 @@ class OpenWork:
 
     leased: int
     delayed: int
+    pages: int = 0  # of both together, those that read feeds
 
 
 class Ledger(Protocol):
@@ -117,7 +118,11 @@ class BucketKey:
 
 @dataclass(frozen=True, slots=True)
 class Granted:
-    """The request may go out now."""
+    """The request may go out now. Its answer, if it is a refusal, is told with `era`: whatever was
+    granted before a slowdown belongs to the event that brought it."""
+
+    era: int = 0  # the time of its buckets' last slowdown, on the storage's clock; 0: none yet
+    troubled: bool = False  # failures are being counted: a good answer is to be told
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,31 +136,77 @@ class Reserved:
 @dataclass(frozen=True, slots=True)
 class Denied:
     """Nothing was charged; a token is due in `wait_s` at the earliest. `blocked` when the source
-    told us to stop."""
+    told us to stop. `bucket` is the one that keeps the others waiting."""
 
     wait_s: float
     blocked: bool = False
+    bucket: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Slowdown:
+    """A source's «slower» and what it came to."""
+
+    pace: float  # share of the bucket's rate that is granted from now on, (0, 1]
+    blocked_s: float  # nothing is granted for so long
+    is_news: bool  # False: one more answer to a request that was granted before the slowdown
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a person may want to know of a bucket."""
+
+    rate: float  # of its terms, requests a second
+    burst: int
+    pace: float  # share of the rate that is granted just now
+    blocked_s: float  # until it is open again; 0.0: it is
+    slowdowns: int  # since the storage knows of the bucket
+    requests_per_s: float  # that went out, over about the last minute
+    waited_s: float  # what requests waited for their tokens, over the same time
+    asked_s: float  # what the requests themselves took, over the same time
 
 
 class Budget(Protocol):
     """Token buckets by source, shared by every worker. In any window of any length t at most
-    burst + rate * t grants. Raises `SharedStateDown`: then nothing goes out."""
+    burst + rate * t grants. Raises `SharedStateDown`: then nothing goes out.
+
+    A slowdown halves a bucket's pace, empties it and closes it for a while; promises are void.
+    After each clean window in which something was granted the pace climbs a step, up to 1."""
 
     def take(
         self, buckets: Sequence[BucketKey], *, horizon_s: float
     ) -> Granted | Reserved | Denied:
-        """One token of every bucket in `buckets` together: at once, within `horizon_s`, or not."""
+        """One token of every bucket in `buckets` together: at once, within `horizon_s`, or not.
+        The era of `Granted` may be told of any of them; it is troubled if one of them is."""
 
     def confirm(self, buckets: Sequence[BucketKey], ticket: str) -> Granted | Reserved | Denied:
         """Turn a due reservation into a grant. `Reserved` again (same ticket) for a rest of the
         wait, `Denied` when a block or a flush voided it: take anew."""
 
-    def block(self, source: str, *, seconds: float) -> None:
-        """No grant of the source for `seconds` from now; a longer block stands. Voids
-        reservations."""
+    def throttled(self, bucket: str, *, era: int, seconds: float | None) -> Slowdown:
+        """A request granted in `era` was answered «slower», for `seconds` if it said so (0 or less:
+        it gave a time that is past). The bucket is closed for that long, at least for a jittered
+        backoff that doubles with each slowdown in a row; a longer block stands. The pace halves
+        once an era, however many tell of it."""
 
-    def blocked_for(self, source: str) -> float:
-        """Seconds until the source's block ends; 0.0 when open."""
+    def failed(self, bucket: str, *, era: int, task: str, enough: int) -> Slowdown | None:
+        """A request of `task`, granted in `era`, had no answer, or one of trouble on the other
+        side. Once `enough` distinct tasks failed and nothing was answered since: a slowdown with
+        the backoff. After one that nothing answered, one failure of the new era is enough."""
+
+    def answered(self, bucket: str) -> None:
+        """A request had a good answer: the failures that were counted are forgotten, a host's and
+        its source's."""
+
+    def used(self, bucket: str, *, waited_s: float, asked_s: float) -> None:
+        """A request is over: what it waited for its token and what it took. Told to the storage
+        now and then, for `standing`; lost figures matter to nobody."""
+
+    def blocked_for(self, bucket: str) -> float:
+        """Seconds until the bucket's block ends; 0.0 when open."""
+
+    def standing(self, bucket: str) -> Standing | None:
+        """How the bucket stands; None when the storage knows nothing of it."""
 
 
 # --- the queue ---

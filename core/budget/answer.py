@@ -13,12 +13,29 @@ SECOND_US = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
+class Slowed:
+    """How a bucket stands that was slowed down. Processes keep it in mind and say it with each
+    claim, since a flushed storage would start again at the full rate."""
+
+    era: int  # when it was slowed down last, on the storage's clock; 0: never
+    until_us: int  # the end of its block, on the storage's clock; in the past when it is open
+    pace: float  # share of its rate that is granted
+    row: int  # slowdowns without a clean window between them
+    outage: bool  # nothing was answered since
+
+    @property
+    def is_over(self) -> bool:
+        """It climbed back to its full rate."""
+        return self.pace == 1.0 and self.row == 0
+
+
+@dataclass(frozen=True, slots=True)
 class Claim:
     """One request's tokens: `cost` of each bucket, all together or none."""
 
     buckets: Sequence[BucketKey]
     ticket: str  # names the reservation, should there be one
-    known: Sequence[int]  # by bucket: the end of the latest block known, on the storage's clock
+    heard: Sequence[Slowed | None]  # by bucket: what the process last heard of its slowdowns
     horizon_us: int = 0  # how far ahead a token may be reserved
     cost: int = 1
 
@@ -39,15 +56,9 @@ class Answer:
 
     verdict: Verdict
     wait_us: int = 0
-    blocked_until: Sequence[int] = ()  # by bucket, on the storage's clock; with `BLOCKED` only
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """Until when a bucket grants nothing."""
-
-    until_us: int  # on the storage's clock; in the past when it is open
-    rest_us: int  # from now
+    slowest: int = 0  # which of the claim's buckets keeps the others waiting
+    slowed: Sequence[Slowed] = ()  # by bucket; empty while there is nothing to tell of any
+    troubled: bool = False  # failures are being counted
 
 
 @dataclass(frozen=True, slots=True)

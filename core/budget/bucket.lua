@@ -1,50 +1,35 @@
 -- Token buckets in Redis: the arithmetic of bucket.py, shared by take, confirm and level.
--- KEYS: each bucket's hash and its tickets. ARGV: ticket, horizon, cost, then each bucket's rate,
--- burst and latest known block. All times in microseconds on the server's clock.
-local SECOND = 1000000
+-- ARGV: ticket, horizon, cost, then each bucket's rate, burst and what was heard of its slowdowns.
 local EPSILON = 1e-6
 local GRACE = 5 * SECOND
 local PATIENCE = 3 * SECOND
-local KEPT = 60 * SECOND
-local LONGEST = 366 * 86400 * SECOND
 
--- The hash that a bucket lives in, and the sorted set of its tickets by the time they are due.
-local function keys_of(index)
-  return KEYS[2 * index - 1], KEYS[2 * index]
-end
-
--- Keep a bucket until it is full and open again, and a while longer: it would start empty anew.
-local function keep(hash, fill, blocked)
-  -- Milliseconds, rounded up.
-  redis.call('PEXPIRE', hash, math.ceil(math.min(math.max(fill, blocked) + KEPT, LONGEST) / 1000))
-end
-
--- Read one bucket and bring it to `at` at the rate that held until now, then on its new terms.
+-- Read one bucket and bring it to `at` at the refill that held until now, then on its new terms.
 local function open(index, at)
   local hash, tickets = keys_of(index)
   local rate = tonumber(ARGV[3 * index + 1])
   local burst = tonumber(ARGV[3 * index + 2])
-  local known = tonumber(ARGV[3 * index + 3])
-  -- What was left; nothing for a bucket that is new here, or that a block alone has made.
-  local held = redis.call('HMGET', hash, 'tokens', 'at', 'rate', 'burst', 'blocked_until')
-  local tokens = 0
-  if held[2] then
-    local elapsed = math.max(0, at - held[2])
-    tokens = math.min(burst, tonumber(held[4]), held[1] + elapsed * held[3] / SECOND)
-  end
+  local heard = ARGV[3 * index + 3]
+  -- What was left; nothing for a bucket that is new here, or that a slowdown alone has made.
+  local held = redis.call('HMGET', hash, 'tokens', 'at', 'rate', 'burst', 'blocked_until', 'era',
+    'failing')
   local blocked_until = tonumber(held[5] or 0)
-  if known > blocked_until then
-    blocked_until = known
-    -- The block was lost with its bucket: put it back,
-    redis.call('HSET', hash, 'blocked_until', known)
-    -- and void what was promised since.
-    redis.call('DEL', tickets)
+  local pace = read_pace(hash, held[6])
+  local tokens, lost = 0, false
+  if held[2] then
+    -- Nothing fills during a block.
+    local elapsed = math.max(0, at - math.max(held[2], blocked_until))
+    local refill = held[3] * pace.value
+    tokens = math.min(burst, tonumber(held[4]), held[1] + elapsed * refill / SECOND)
   end
+  pace, blocked_until, lost = recall(hash, tickets, heard, pace, blocked_until, at)
+  climb(hash, pace, blocked_until, at)
   -- Whoever comes so late is taken for dead: its promise must not slow the others for ever.
   redis.call('ZREMRANGEBYSCORE', tickets, '-inf', at - GRACE)
-  return {hash = hash, tickets = tickets, rate = rate, burst = burst, tokens = tokens,
+  return {hash = hash, tickets = tickets, rate = rate, burst = burst, tokens = lost and 0 or tokens,
     -- How many tokens are promised.
-    promised = redis.call('ZCARD', tickets), blocked_until = blocked_until}
+    promised = redis.call('ZCARD', tickets), blocked_until = blocked_until, pace = pace,
+    refill = rate * pace.value, failing = held[7]}
 end
 
 -- Write one bucket back.
@@ -52,7 +37,8 @@ local function save(bucket, at)
   -- Rate and tokens in one hash: a changed rate goes on with the tokens that there are.
   redis.call('HSET', bucket.hash, 'tokens', bucket.tokens, 'at', at,
     'rate', bucket.rate, 'burst', bucket.burst)
-  keep(bucket.hash, bucket.burst / bucket.rate * SECOND, bucket.blocked_until - at)
+  keep(bucket.hash, bucket.burst / bucket.refill * SECOND, bucket.blocked_until - at,
+    bucket.pace.era)
 end
 
 -- How long until a bucket has `cost` tokens besides one for each of `ahead`; 0: now.
@@ -61,35 +47,38 @@ local function wait_for(bucket, cost, ahead)
   if missing <= EPSILON then
     return 0
   end
-  return math.max(1, math.ceil(missing / bucket.rate * SECOND))
+  return math.max(1, math.ceil(missing / bucket.refill * SECOND))
 end
 
--- Every bucket of this call, and how long the longest of their blocks still lasts.
+-- Every bucket of this call, how long the longest of their blocks still lasts, and whose it is.
 local function open_all(at)
-  local buckets, blocked = {}, 0
+  local buckets, blocked, slowest = {}, 0, 1
   for index = 1, #KEYS / 2 do
     local bucket = open(index, at)
     buckets[index] = bucket
-    blocked = math.max(blocked, bucket.blocked_until - at)
+    if bucket.blocked_until - at > blocked then
+      blocked, slowest = bucket.blocked_until - at, index
+    end
   end
-  return buckets, blocked
+  return buckets, blocked, slowest
 end
 
--- Write every bucket back and hand on the answer.
-local function answer(buckets, at, told)
+-- Write every bucket back and hand on the answer: the verdict, how long it holds, and which bucket
+-- keeps the others waiting; of slowdowns only where there were any.
+local function answer(buckets, at, verdict, wait, slowest)
+  local told, slowed, troubled = {verdict, wait, slowest}, false, false
   for _, bucket in ipairs(buckets) do
     save(bucket, at)
+    slowed = slowed or bucket.pace.era > 0 or bucket.failing
+    troubled = troubled or bucket.pace.outage or bucket.failing
+  end
+  if slowed then
+    told[4] = troubled and 1 or 0
+    for index, bucket in ipairs(buckets) do
+      describe(told, 5 * index, bucket.pace, bucket.blocked_until)
+    end
   end
   return told
-end
-
--- The answer of a blocked source, with each bucket's end for the caller to remember.
-local function blocked_answer(buckets, at, blocked)
-  local told = {'blocked', blocked}
-  for index, bucket in ipairs(buckets) do
-    told[index + 2] = bucket.blocked_until
-  end
-  return answer(buckets, at, told)
 end
 
 -- Charge every bucket; the ticket, if there was one, is spent.
@@ -98,8 +87,12 @@ local function grant(buckets, at, cost, ticket)
     bucket.tokens = bucket.tokens - cost
     -- One ticket, one grant.
     redis.call('ZREM', bucket.tickets, ticket)
+    if is_slow(bucket.pace) then
+      -- The window is worth a step, should it stay clean.
+      redis.call('HSET', bucket.hash, 'window_used', 1)
+    end
   end
-  return answer(buckets, at, {'granted', 0})
+  return answer(buckets, at, 'granted', 0, 1)
 end
 
 -- Give a ticket its place in one bucket: the time that it is due.

@@ -1,38 +1,39 @@
-"""The budget that fetchers ask: takes, reserves and blocks over the token-bucket strategy, and
-remembers what must survive a flush of the storage."""
+"""The budget that fetchers ask: takes and reserves over the token-bucket strategy, tells it of
+slowdowns, and remembers what must survive a flush of the storage."""
 
 from __future__ import annotations
 
+import math
+import random
 import secrets
-import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import assert_never
 
-from core.budget.answer import SECOND_US, Answer, Claim, Verdict
+from core.budget.answer import SECOND_US, Answer, Claim, Slowed, Verdict
+from core.budget.heard import Heard
 from core.budget.memory import MemoryBucketStorage
+from core.budget.report import Event, Fault, Refusal
 from core.budget.strategy import TokenBucketRateLimiter
+from core.budget.tally import Tally
+from core.budget.untold import Untold
 from core.clock import Clock
-from core.ports import BucketKey, Denied, Granted, Reserved
+from core.errors import SharedStateDown
+from core.ports import BucketKey, Denied, Granted, Reserved, Slowdown, Standing
 
-
-@dataclass(frozen=True, slots=True)
-class _KnownBlock:
-    """The latest end of a source's block that this process has heard of."""
-
-    ends: float  # on our monotonic clock: when to forget it
-    until_us: int | None  # on the storage's clock, so that telling it again adds no delay of the
-    # way; None: the storage was away and has yet to be told
+_GRANTED = Granted()  # what nearly every request is told
 
 
 class TokenBudget:
     """Implements `core.ports.Budget`."""
 
-    def __init__(self, limiter: TokenBucketRateLimiter, clock: Clock) -> None:
+    def __init__(
+        self, limiter: TokenBucketRateLimiter, clock: Clock, *, rng: random.Random | None = None
+    ) -> None:
         self._limiter = limiter
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._known: dict[str, _KnownBlock] = {}
+        self._rng = rng or random.Random()  # noqa: S311 - jitter
+        self._heard = Heard(clock)
+        self._untold = Untold(clock)
+        self._tally = Tally(clock)
 
     @classmethod
     def redis(cls, url: str, clock: Clock) -> TokenBudget:
@@ -53,79 +54,104 @@ class TokenBudget:
         claim = Claim(
             buckets,
             ticket=secrets.token_hex(8),
-            known=self._known_blocks(buckets),
+            heard=self._heard_of(buckets),
             horizon_us=int(horizon_s * SECOND_US),
         )
-        asked = self._clock.monotonic()
-        return self._told(claim, self._limiter.take(claim), asked)
+        return self._told(claim, self._limiter.take(claim))
 
     def confirm(self, buckets: Sequence[BucketKey], ticket: str) -> Granted | Reserved | Denied:
-        claim = Claim(buckets, ticket=ticket, known=self._known_blocks(buckets))
-        asked = self._clock.monotonic()
-        return self._told(claim, self._limiter.confirm(claim), asked)
+        claim = Claim(buckets, ticket=ticket, heard=self._heard_of(buckets))
+        return self._told(claim, self._limiter.confirm(claim))
 
-    def block(self, source: str, *, seconds: float) -> None:
-        self._block(source, seconds)
+    def throttled(self, bucket: str, *, era: int, seconds: float | None) -> Slowdown:
+        named_us = None if seconds is None else math.ceil(max(0.0, seconds) * SECOND_US)
+        heard = self._heard.of(bucket)
+        try:
+            event = self._limiter.throttled(bucket, Refusal(era, named_us, self._jitter(), heard))
+        except SharedStateDown:
+            self._untold.keep(bucket, era, seconds)
+            raise
+        return self._learned(bucket, event)
 
-    def blocked_for(self, source: str) -> float:
-        now = self._clock.monotonic()
-        block = self._limiter.block(source, seconds=0.0)
-        known = self._known.get(source)
-        return max(block.rest_us / SECOND_US, known.ends - now if known else 0.0, 0.0)
+    def failed(self, bucket: str, *, era: int, task: str, enough: int) -> Slowdown | None:
+        heard = self._heard.of(bucket)
+        event = self._limiter.failed(bucket, Fault(era, task, enough, self._jitter(), heard))
+        return self._learned(bucket, event) if event else None
 
-    def _block(self, name: str, seconds: float) -> int:
-        now = self._clock.monotonic()
-        self._learn(name, _KnownBlock(now + seconds, None))  # first: the storage may be away
-        block = self._limiter.block(name, seconds=seconds)
-        ends = now + max(seconds, block.rest_us / SECOND_US)
-        self._learn(name, _KnownBlock(ends, block.until_us))
-        return block.until_us
+    def answered(self, bucket: str) -> None:
+        # A host that answers has its source answer: both may have been counting failures.
+        source = bucket.split("/", 1)[0]
+        self._limiter.answered([bucket] if bucket == source else [source, bucket])
 
-    def _known_blocks(self, buckets: Sequence[BucketKey]) -> list[int]:
-        """By bucket: the end of its block, told to the storage in case that it was flushed."""
-        if not self._known:
-            return [0] * len(buckets)
-        return [self._known_block(bucket.name) for bucket in buckets]
+    def used(self, bucket: str, *, waited_s: float, asked_s: float) -> None:
+        figures = self._tally.add(bucket, waited_s=waited_s, asked_s=asked_s)
+        if figures is None:
+            return
+        try:
+            self._limiter.used(bucket, figures)
+        except SharedStateDown:
+            return  # the request is over, and figures are no reason to fail it
 
-    def _known_block(self, name: str) -> int:
-        known = self._known.get(name)
-        now = self._clock.monotonic()
-        if known is None or known.ends <= now:
-            return 0
-        if known.until_us is None:
-            return self._block(name, known.ends - now)
-        return known.until_us
+    def blocked_for(self, bucket: str) -> float:
+        standing = self.standing(bucket)
+        return standing.blocked_s if standing else 0.0
 
-    def _learn(self, name: str, block: _KnownBlock) -> None:
-        """Keep the longer one; drop those that are over."""
-        now = self._clock.monotonic()
-        with self._lock:
-            known = self._known.get(name)
-            if known and known.ends > block.ends:
-                return
-            self._known = {n: b for n, b in self._known.items() if b.ends > now}
-            self._known[name] = block
+    def standing(self, bucket: str) -> Standing | None:
+        self._catch_up(bucket)
+        heard = self._heard.of(bucket)
+        return self._limiter.standing(bucket, heard)
 
-    def _told(self, claim: Claim, answer: Answer, asked: float) -> Granted | Reserved | Denied:
+    def _heard_of(self, buckets: Sequence[BucketKey]) -> Sequence[Slowed | None]:
+        """By bucket what goes with a claim. The usual nothing costs next to nothing."""
+        if not self._untold and not self._heard:
+            return (None,) * len(buckets)
+        for bucket in buckets:
+            self._catch_up(bucket.name)
+        return [self._heard.of(bucket.name) for bucket in buckets]
+
+    def _catch_up(self, name: str) -> None:
+        """Tell the storage what it missed while it was away: one call more, once."""
+        if missed := self._untold.pop(name):
+            self.throttled(name, era=missed.era, seconds=missed.seconds)
+
+    def _jitter(self) -> float:
+        return self._rng.uniform(0.5, 1.0)
+
+    def _learned(self, name: str, event: Event) -> Slowdown:
+        self._heard.learn(name, event.slowed, blocked=event.rest_us > 0)
+        return Slowdown(event.slowed.pace, event.rest_us / SECOND_US, event.is_news)
+
+    def _told(self, claim: Claim, answer: Answer) -> Granted | Reserved | Denied:
+        if answer.slowed:
+            self._learn_from(claim, answer)
         match answer.verdict:
             case Verdict.GRANTED:
-                return Granted()
+                return _granted(answer)
             case Verdict.RESERVED:
                 return Reserved(answer.wait_us / SECOND_US, claim.ticket)
-            case Verdict.DENIED | Verdict.VOID:
-                return Denied(answer.wait_us / SECOND_US)
+            case Verdict.DENIED:
+                return _denied(claim, answer, blocked=False)
             case Verdict.BLOCKED:
-                self._learn_from(claim, answer, asked)
-                return Denied(answer.wait_us / SECOND_US, blocked=True)
+                return _denied(claim, answer, blocked=True)
+            case Verdict.VOID:
+                return Denied(0.0)
             case _ as never:
                 assert_never(never)
 
-    def _learn_from(self, claim: Claim, answer: Answer, asked: float) -> None:
-        """Others' blocks count too. Reckoned from when we asked: rather forgotten a moment early
-        than asserted for ever."""
-        server_now = max(answer.blocked_until) - answer.wait_us
-        for bucket, until_us in zip(claim.buckets, answer.blocked_until, strict=True):
-            rest_us = until_us - server_now
-            known = self._known.get(bucket.name)
-            if rest_us > 0 and not (known and known.until_us == until_us):
-                self._learn(bucket.name, _KnownBlock(asked + rest_us / SECOND_US, until_us))
+    def _learn_from(self, claim: Claim, answer: Answer) -> None:
+        """Others' slowdowns count too."""
+        blocked = answer.verdict is Verdict.BLOCKED
+        for bucket, slowed in zip(claim.buckets, answer.slowed, strict=True):
+            if slowed.era:
+                self._heard.learn(bucket.name, slowed, blocked=blocked)
+
+
+def _granted(answer: Answer) -> Granted:
+    """Of several buckets the latest era: it is told of any of them, and compares with each."""
+    if not answer.slowed:
+        return _GRANTED
+    return Granted(max(slowed.era for slowed in answer.slowed), answer.troubled)
+
+
+def _denied(claim: Claim, answer: Answer, *, blocked: bool) -> Denied:
+    return Denied(answer.wait_us / SECOND_US, blocked, claim.buckets[answer.slowest].name)

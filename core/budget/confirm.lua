@@ -1,9 +1,9 @@
 -- Turn a ticket into a grant once its time has come and the tokens are really there.
 local ticket = ARGV[1]
 local at = now()
-local buckets, blocked = open_all(at)
+local buckets, blocked, slowest = open_all(at)
 if blocked > 0 then
-  return blocked_answer(buckets, at, blocked)
+  return answer(buckets, at, 'blocked', blocked, slowest)
 end
 local due, valid = 0, true
 for _, bucket in ipairs(buckets) do
@@ -17,10 +17,10 @@ if not valid then
     -- Void in one bucket is void in all.
     redis.call('ZREM', bucket.tickets, ticket)
   end
-  return answer(buckets, at, {'void', 0})
+  return answer(buckets, at, 'void', 0, 1)
 end
 if due > at then
-  return answer(buckets, at, {'reserved', due - at})
+  return answer(buckets, at, 'reserved', due - at, 1)
 end
 local short, wait = 0, 0
 for _, bucket in ipairs(buckets) do
@@ -37,4 +37,4 @@ for _, bucket in ipairs(buckets) do
   local kept = math.max(bucket.place, at + wait + PATIENCE - GRACE)
   place(bucket, ticket, kept, wait + PATIENCE)
 end
-return answer(buckets, at, {'reserved', wait})
+return answer(buckets, at, 'reserved', wait, 1)

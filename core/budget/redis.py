@@ -1,15 +1,18 @@
-"""Buckets that all workers share, in Redis, on its clock. One call a decision; bucket.lua has the
-arithmetic."""
+"""Buckets that all workers share, in Redis, on its clock. One call a decision; bucket.lua, pace.lua
+and slow.lua have the arithmetic."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from limits.storage import RedisStorage
 
-from core.budget.answer import Answer, Block, Claim, Level, Verdict
-from core.ports import BucketKey
-from core.shared_state.server import RedisServer, read_lua, translated
+from core.budget.answer import SECOND_US, Answer, Claim, Level, Slowed, Verdict
+from core.budget.report import Event, Fault, Refusal
+from core.budget.usage import Figures, per_second
+from core.ports import BucketKey, Standing
+from core.shared_state.server import Argument, RedisServer, Script, read_lua, translated
 
 _PREFIX = "headrace:bucket"
 
@@ -26,11 +29,16 @@ class RedisBucketStorage(RedisStorage):
 
     def initialize_storage(self, _uri: str) -> None:
         super().initialize_storage(_uri)
-        bucket = read_lua("core.budget", "bucket.lua")
-        self._take, self._confirm, self._level, self._block = (
-            self._server.script(bucket, read_lua("core.budget", f"{name}.lua"))
-            for name in ("take", "confirm", "level", "block")
+        self._take, self._confirm, self._level = (
+            self._script("pace", "bucket", name) for name in ("take", "confirm", "level")
         )
+        self._throttled, self._failed, self._standing = (
+            self._script("pace", "slow", name) for name in ("throttled", "failed", "standing")
+        )
+        self._answered, self._used = (self._script("pace", name) for name in ("answered", "used"))
+
+    def _script(self, *names: str) -> Script:
+        return self._server.script(*(read_lua("core.budget", f"{name}.lua") for name in names))
 
     def take(self, claim: Claim) -> Answer:
         return _answer(self._server.run(self._take, self._keys(claim), _arguments(claim)))
@@ -38,12 +46,30 @@ class RedisBucketStorage(RedisStorage):
     def confirm(self, claim: Claim) -> Answer:
         return _answer(self._server.run(self._confirm, self._keys(claim), _arguments(claim)))
 
-    def block(self, name: str, duration_us: int) -> Block:
-        until_us, rest_us = self._server.run(self._block, self._pair(name), [duration_us])
-        return Block(until_us, rest_us)
+    def throttled(self, name: str, refusal: Refusal) -> Event:
+        named_us = "" if refusal.named_us is None else refusal.named_us
+        arguments = (_heard(refusal.heard), refusal.era, named_us, refusal.jitter)
+        return _event(self._server.run(self._throttled, self._pair(name), arguments))
+
+    def failed(self, name: str, fault: Fault) -> Event | None:
+        arguments = (_heard(fault.heard), fault.era, fault.task, fault.enough, fault.jitter)
+        told = self._server.run(self._failed, self._pair(name), arguments)
+        return _event(told) if told else None
+
+    def answered(self, names: Sequence[str]) -> None:
+        keys = [key for name in names for key in self._pair(name)]
+        self._server.run(self._answered, keys, [])
+
+    def used(self, name: str, figures: Figures) -> None:
+        arguments = (figures.count, figures.waited_s, figures.asked_s)
+        self._server.run(self._used, self._pair(name), arguments)
+
+    def standing(self, name: str, heard: Slowed | None) -> Standing | None:
+        told = self._server.run(self._standing, self._pair(name), [_heard(heard)])
+        return _stands(told) if told else None
 
     def level(self, bucket: BucketKey) -> Level:
-        claim = Claim([bucket], ticket="", known=[0])
+        claim = Claim([bucket], ticket="", heard=[None])
         free, full_in_us = self._server.run(self._level, self._keys(claim), _arguments(claim))
         return Level(float(free), full_in_us)
 
@@ -59,13 +85,48 @@ class RedisBucketStorage(RedisStorage):
         return [key for bucket in claim.buckets for key in self._pair(bucket.name)]
 
 
-def _arguments(claim: Claim) -> list[str | int | float]:
-    arguments: list[str | int | float] = [claim.ticket, claim.horizon_us, claim.cost]
-    for bucket, known in zip(claim.buckets, claim.known, strict=True):
-        arguments += (bucket.rate, bucket.burst, known)
+def _arguments(claim: Claim) -> list[Argument]:
+    arguments: list[Argument] = [claim.ticket, claim.horizon_us, claim.cost]
+    for bucket, heard in zip(claim.buckets, claim.heard, strict=True):
+        arguments += (bucket.rate, bucket.burst, _heard(heard))
     return arguments
 
 
+def _heard(slowed: Slowed | None) -> str:
+    if slowed is None:
+        return ""
+    pace = repr(slowed.pace)
+    return f"{slowed.era} {slowed.until_us} {pace} {slowed.row} {slowed.outage:d}"
+
+
+def _slowed(told: Sequence[Any]) -> Slowed:
+    era, until_us, pace, row, outage = told
+    return Slowed(era, until_us, float(pace), row, bool(outage))
+
+
 def _answer(told: list[Any]) -> Answer:
-    verdict, wait_us, *blocked_until = told
-    return Answer(Verdict(verdict.decode()), wait_us, blocked_until)
+    verdict, wait_us, slowest, *more = told
+    if not more:
+        return Answer(Verdict(verdict.decode()), wait_us, slowest - 1)
+    troubled, *slowed = more
+    buckets = [_slowed(slowed[at : at + 5]) for at in range(0, len(slowed), 5)]
+    return Answer(Verdict(verdict.decode()), wait_us, slowest - 1, buckets, bool(troubled))
+
+
+def _event(told: list[Any]) -> Event:
+    is_news, rest_us, *slowed = told
+    return Event(_slowed(slowed), rest_us, bool(is_news))
+
+
+def _stands(told: list[Any]) -> Standing:
+    rate, burst, pace, rest_us, slowdowns, age_us, used, waited_s, asked_s = told
+    return Standing(
+        rate=float(rate),
+        burst=burst,
+        pace=float(pace),
+        blocked_s=rest_us / SECOND_US,
+        slowdowns=slowdowns,
+        requests_per_s=per_second(float(used), age_us),
+        waited_s=float(waited_s),
+        asked_s=float(asked_s),
+    )

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from limits import RateLimitItem
 from limits.strategies import RateLimiter
 from limits.util import WindowStats
 
-from core.budget.answer import SECOND_US, Answer, Block, Claim, Verdict
+from core.budget.answer import SECOND_US, Answer, Claim, Slowed, Verdict
 from core.budget.memory import MemoryBucketStorage
+from core.budget.report import Event, Fault, Refusal
+from core.budget.usage import Figures
 from core.clock import Clock
 from core.errors import Misconfigured
-from core.ports import BucketKey
+from core.ports import BucketKey, Standing
 
 if TYPE_CHECKING:  # it brings redis, which an embedded run does not need
     from core.budget.redis import RedisBucketStorage
@@ -29,7 +32,7 @@ class TokenBucketRateLimiter(RateLimiter):
         self._clock = clock
 
     def hit(self, item: RateLimitItem, *identifiers: str, cost: int = 1) -> bool:
-        claim = Claim([_terms(item, identifiers)], ticket="", known=[0], cost=cost)
+        claim = Claim([_terms(item, identifiers)], ticket="", heard=[None], cost=cost)
         return self._buckets.take(claim).verdict is Verdict.GRANTED
 
     def test(self, item: RateLimitItem, *identifiers: str, cost: int = 1) -> bool:
@@ -51,9 +54,25 @@ class TokenBucketRateLimiter(RateLimiter):
         """Turn a reservation into a grant, once."""
         return self._buckets.confirm(claim)
 
-    def block(self, name: str, *, seconds: float) -> Block:
-        """Close a bucket; a longer block stands. 0 only asks."""
-        return self._buckets.block(name, math.ceil(seconds * SECOND_US))
+    def throttled(self, name: str, refusal: Refusal) -> Event:
+        """A source said «slower»: once an event its bucket is emptied, closed and slowed down."""
+        return self._buckets.throttled(name, refusal)
+
+    def failed(self, name: str, fault: Fault) -> Event | None:
+        """A request had no good answer: enough of them are an event too."""
+        return self._buckets.failed(name, fault)
+
+    def answered(self, names: Sequence[str]) -> None:
+        """Good answers: what failed before is forgotten."""
+        self._buckets.answered(names)
+
+    def used(self, name: str, figures: Figures) -> None:
+        """Count requests that are over."""
+        self._buckets.used(name, figures)
+
+    def standing(self, name: str, heard: Slowed | None) -> Standing | None:
+        """How a bucket stands, if anything is known of it."""
+        return self._buckets.standing(name, heard)
 
 
 def _terms(item: RateLimitItem, identifiers: tuple[str, ...]) -> BucketKey:

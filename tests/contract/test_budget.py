@@ -12,6 +12,7 @@ from tests.support.budget_world import (
     STORAGES,
     World,
     budget_world,
+    denied,
     drain,
     fill,
     reserve,
@@ -32,7 +33,7 @@ def budget(world: World) -> TokenBudget:
 
 
 def test_a_new_bucket_is_empty(budget: TokenBudget) -> None:
-    assert budget.take([SLOW], horizon_s=0.0) == Denied(0.5)
+    assert budget.take([SLOW], horizon_s=0.0) == denied(0.5)
 
 
 def test_a_denied_take_starts_the_bucket_filling(world: World, budget: TokenBudget) -> None:
@@ -61,7 +62,7 @@ def test_a_rate_below_one_a_second_is_kept(world: World, budget: TokenBudget) ->
     fill(world, rare)
     drain(budget, rare)
 
-    assert budget.take([rare], horizon_s=0.0) == Denied(10.0)
+    assert budget.take([rare], horizon_s=0.0) == denied(10.0, bucket="rare")
 
 
 def test_fractions_of_tokens_are_not_lost_between_calls(world: World, budget: TokenBudget) -> None:
@@ -80,7 +81,7 @@ def test_a_denied_take_charges_nothing(world: World, budget: TokenBudget) -> Non
     for _ in range(50):
         budget.take([SLOW], horizon_s=0.1)
 
-    assert budget.take([SLOW], horizon_s=0.1) == Denied(0.5)
+    assert budget.take([SLOW], horizon_s=0.1) == denied(0.5)
 
 
 # --- reserving ---
@@ -91,7 +92,7 @@ def test_a_token_due_within_the_horizon_is_reserved(budget: TokenBudget) -> None
 
 
 def test_a_token_due_past_the_horizon_is_not_reserved(budget: TokenBudget) -> None:
-    assert budget.take([SLOW], horizon_s=0.4) == Denied(0.5)
+    assert budget.take([SLOW], horizon_s=0.4) == denied(0.5)
 
 
 def test_reservations_are_due_one_after_the_other(budget: TokenBudget) -> None:
@@ -102,7 +103,7 @@ def test_reservations_end_where_the_horizon_does(budget: TokenBudget) -> None:
     for _ in range(10):
         reserve(budget)
 
-    assert budget.take([SLOW], horizon_s=5.0) == Denied(5.5)
+    assert budget.take([SLOW], horizon_s=5.0) == denied(5.5)
 
 
 def test_a_due_reservation_is_granted(world: World, budget: TokenBudget) -> None:
@@ -137,7 +138,7 @@ def test_a_promised_token_is_not_granted_to_a_newcomer(world: World, budget: Tok
     ticket = reserve(budget)
     world.clock.advance(0.5)
 
-    assert budget.take([SLOW], horizon_s=0.0) == Denied(0.5)
+    assert budget.take([SLOW], horizon_s=0.0) == denied(0.5)
     assert budget.confirm([SLOW], ticket.ticket) == Granted()
 
 
@@ -206,7 +207,7 @@ def test_the_emptiest_bucket_decides(world: World, budget: TokenBudget) -> None:
     fill(world, SLOW, HOST)
     drain(budget, HOST)
 
-    assert budget.take([SLOW, HOST], horizon_s=0.0) == Denied(1.0)
+    assert budget.take([SLOW, HOST], horizon_s=0.0) == denied(1.0, bucket=HOST.name)
 
 
 def test_a_take_that_one_bucket_denies_charges_none(world: World, budget: TokenBudget) -> None:
@@ -223,4 +224,10 @@ def test_a_reservation_holds_in_every_bucket(world: World, budget: TokenBudget) 
 
     assert ticket.wait_s == 1.0
     assert budget.confirm([SLOW, HOST], ticket.ticket) == Granted()
-    assert budget.take([HOST], horizon_s=0.0) == Denied(1.0)
+    assert budget.take([HOST], horizon_s=0.0) == denied(1.0, bucket=HOST.name)
+
+
+def test_of_two_that_are_as_empty_the_source_is_named(budget: TokenBudget) -> None:
+    host = BucketKey("slow/a.test", SLOW.rate, SLOW.burst)
+
+    assert budget.take([SLOW, host], horizon_s=0.0) == denied(0.5, bucket="slow")

@@ -1,4 +1,4 @@
-"""What every budget promises of changed terms, blocks and a flushed storage."""
+"""What every budget promises of changed terms and of blocks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from tests.support.budget_world import (
     SLOW,
     STORAGES,
     World,
+    block,
     budget_world,
+    denied,
     drain,
     fill,
     reserve,
@@ -37,7 +39,7 @@ def test_a_changed_rate_goes_on_with_the_tokens_there_are(
     fill(world)
     drain(budget)
 
-    assert budget.take([BucketKey("slow", 4.0, 3)], horizon_s=0.0) == Denied(0.25)
+    assert budget.take([BucketKey("slow", 4.0, 3)], horizon_s=0.0) == denied(0.25)
 
 
 def test_the_time_before_a_change_counts_at_the_old_rate(world: World, budget: TokenBudget) -> None:
@@ -65,59 +67,95 @@ def test_a_larger_burst_gives_no_token_away(world: World, budget: TokenBudget) -
 
 def test_a_blocked_source_grants_nothing(world: World, budget: TokenBudget) -> None:
     fill(world)
-    budget.block("slow", seconds=30.0)
+    block(budget, 30.0)
 
-    assert budget.take([SLOW], horizon_s=60.0) == Denied(30.0, blocked=True)
+    assert budget.take([SLOW], horizon_s=60.0) == denied(30.0, blocked=True)
 
 
 def test_a_block_holds_for_every_process(world: World, budget: TokenBudget) -> None:
-    budget.block("slow", seconds=30.0)
+    block(budget, 30.0)
 
-    assert world.process().take([SLOW], horizon_s=60.0) == Denied(30.0, blocked=True)
+    assert world.process().take([SLOW], horizon_s=60.0) == denied(30.0, blocked=True)
 
 
 def test_a_blocked_source_holds_its_hosts_back(world: World, budget: TokenBudget) -> None:
     fill(world, SLOW, HOST)
-    budget.block("slow", seconds=30.0)
+    block(budget, 30.0)
 
-    assert budget.take([SLOW, HOST], horizon_s=0.0) == Denied(30.0, blocked=True)
+    assert budget.take([SLOW, HOST], horizon_s=0.0) == denied(30.0, blocked=True)
+
+
+def test_a_blocked_host_is_named(world: World, budget: TokenBudget) -> None:
+    fill(world, SLOW, HOST)
+    block(budget, 30.0, HOST.name)
+
+    answer = budget.take([SLOW, HOST], horizon_s=0.0)
+
+    assert answer == denied(30.0, blocked=True, bucket=HOST.name)
+
+
+def test_a_blocked_host_leaves_its_source_open(world: World, budget: TokenBudget) -> None:
+    fill(world, SLOW, HOST)
+    block(budget, 30.0, HOST.name)
+
+    assert drain(budget) == SLOW.burst
 
 
 def test_a_block_ends_in_time(world: World, budget: TokenBudget) -> None:
-    fill(world)
-    budget.block("slow", seconds=30.0)
+    block(budget, 30.0)
     world.clock.advance(30.0)
 
-    assert budget.take([SLOW], horizon_s=0.0) == Granted()
+    assert budget.take([SLOW], horizon_s=0.0) == denied(1.0)
+
+
+def test_a_bucket_fills_once_its_block_is_over(world: World, budget: TokenBudget) -> None:
+    fill(world)
+    block(budget, 30.0)
+    world.clock.advance(31.0)
+
+    assert drain(budget) == 1
 
 
 def test_a_longer_block_stands(world: World, budget: TokenBudget) -> None:
-    budget.block("slow", seconds=30.0)
-    budget.block("slow", seconds=5.0)
+    block(budget, 30.0)
+    block(budget, 5.0)
 
     assert budget.blocked_for("slow") == 30.0
 
 
 def test_a_block_is_prolonged(world: World, budget: TokenBudget) -> None:
-    budget.block("slow", seconds=5.0)
-    budget.block("slow", seconds=30.0)
+    block(budget, 5.0)
+    block(budget, 30.0)
 
     assert budget.blocked_for("slow") == 30.0
 
 
 def test_a_block_voids_what_was_reserved(world: World, budget: TokenBudget) -> None:
     ticket = reserve(budget)
-    budget.block("slow", seconds=1.0)
+    block(budget, 1.0)
     world.clock.advance(2.0)
 
     assert budget.confirm([SLOW], ticket.ticket) == Denied(0.0)
 
 
+def test_a_second_event_under_a_longer_block_voids_what_was_reserved(
+    world: World, budget: TokenBudget
+) -> None:
+    innocent = world.process()
+    block(budget, 300.0)
+    world.flush()
+    ticket = reserve(innocent)
+    block(budget, 1.0)
+    world.clock.advance(301.0)
+
+    assert innocent.confirm([SLOW], ticket.ticket) == Denied(0.0)
+
+
 def test_a_confirm_while_blocked_is_told_so(world: World, budget: TokenBudget) -> None:
     ticket = reserve(budget)
-    budget.block("slow", seconds=9.0)
+    block(budget, 9.0)
 
-    assert budget.confirm([SLOW], ticket.ticket) == Denied(9.0, blocked=True)
+    assert budget.confirm([SLOW], ticket.ticket) == denied(9.0, blocked=True)
 
 
 def test_a_source_nobody_blocked_is_open(budget: TokenBudget) -> None:
@@ -125,7 +163,7 @@ def test_a_source_nobody_blocked_is_open(budget: TokenBudget) -> None:
 
 
 def test_a_block_that_is_over_leaves_the_source_open(world: World, budget: TokenBudget) -> None:
-    budget.block("slow", seconds=5.0)
+    block(budget, 5.0)
     world.clock.advance(6.0)
 
     assert budget.blocked_for("slow") == 0.0
@@ -138,80 +176,3 @@ def test_asking_for_a_block_makes_none(world: World, budget: TokenBudget) -> Non
     world.clock.advance(0.5)
 
     assert budget.confirm([SLOW], ticket.ticket) == Granted()
-
-
-# --- a flush ---
-
-
-def test_a_flush_grants_nothing_twice(world: World, budget: TokenBudget) -> None:
-    fill(world)
-    drain(budget)
-    world.flush()
-
-    assert budget.take([SLOW], horizon_s=0.0) == Denied(0.5)
-
-
-def test_a_flush_voids_what_was_reserved(world: World, budget: TokenBudget) -> None:
-    ticket = reserve(budget)
-    world.flush()
-    world.clock.advance(1.0)
-
-    assert budget.confirm([SLOW], ticket.ticket) == Denied(0.0)
-
-
-def test_a_block_survives_a_flush_in_whoever_knows_it(world: World, budget: TokenBudget) -> None:
-    budget.block("slow", seconds=30.0)
-    world.flush()
-    world.clock.advance(10.0)
-
-    assert budget.take([SLOW], horizon_s=0.0) == Denied(20.0, blocked=True)
-
-
-def test_a_block_that_was_only_heard_of_survives_a_flush(world: World, budget: TokenBudget) -> None:
-    hearer = world.process()
-    budget.block("slow", seconds=30.0)
-    hearer.take([SLOW], horizon_s=0.0)
-    world.flush()
-
-    assert hearer.take([SLOW], horizon_s=0.0) == Denied(30.0, blocked=True)
-
-
-def test_a_block_told_again_holds_for_those_who_never_knew(
-    world: World, budget: TokenBudget
-) -> None:
-    budget.block("slow", seconds=30.0)
-    world.flush()
-    budget.take([SLOW], horizon_s=0.0)
-
-    assert world.process().take([SLOW], horizon_s=0.0) == Denied(30.0, blocked=True)
-
-
-def test_telling_a_block_again_does_not_prolong_it(world: World, budget: TokenBudget) -> None:
-    others = [world.process() for _ in range(3)]
-    budget.block("slow", seconds=30.0)
-    for _ in range(29):
-        world.clock.advance(1.0)
-        for other in others:
-            other.take([SLOW], horizon_s=0.0)
-
-    assert budget.blocked_for("slow") == 1.0
-
-
-def test_a_known_block_is_reported_after_a_flush(world: World, budget: TokenBudget) -> None:
-    budget.block("slow", seconds=30.0)
-    world.flush()
-
-    assert budget.blocked_for("slow") == 30.0
-
-
-def test_a_block_told_again_voids_what_was_promised_since(
-    world: World, budget: TokenBudget
-) -> None:
-    budget.block("slow", seconds=3.0)
-    world.flush()
-    innocent = world.process()
-    ticket = reserve(innocent)
-    budget.take([SLOW], horizon_s=0.0)
-    world.clock.advance(4.0)
-
-    assert innocent.confirm([SLOW], ticket.ticket) == Denied(0.0)

@@ -1,146 +1,29 @@
 """The one promise: in any window of any length t at most burst + rate * t grants. However late
-clients wake, whoever dies, whatever is flushed or changed in the middle."""
+clients wake, whoever dies, whatever is flushed, refused or changed in the middle."""
 
 from __future__ import annotations
 
 import itertools
 import secrets
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.budget.budget import TokenBudget
-from core.budget.memory import MemoryBucketStorage
-from core.budget.redis import RedisBucketStorage
-from core.budget.strategy import TokenBucketRateLimiter
-from core.ports import BucketKey, Denied, Granted, Reserved
-from tests.support.clock import FakeClock
-from tests.support.redis import GivenTimeServer, flush
-
-HORIZON_S = 5.0
-NOISE = 1e-4  # what doubles lose over an example
-
-
-@dataclass
-class Crowd:
-    """Processes that share one storage, and the account of what they were granted."""
-
-    clock: FakeClock
-    storage: MemoryBucketStorage | RedisBucketStorage
-    flush: Callable[[], object]
-    terms: BucketKey
-    budgets: list[TokenBudget] = field(default_factory=list)
-    tickets: list[str] = field(default_factory=list)
-    grants: list[float] = field(default_factory=list)  # when
-    earned: list[tuple[float, float]] = field(default_factory=list)  # (when, integral of the rate)
-    most: int = 0  # the largest burst so far
-
-    def __post_init__(self) -> None:
-        limiter = TokenBucketRateLimiter(self.storage, self.clock)
-        self.budgets = [TokenBudget(limiter, self.clock) for _ in range(3)]
-        self.most = self.terms.burst
-        self.earned = [(self.clock.now(), 0.0)]
-
-    def take(self, process: int) -> None:
-        self._note(self.budgets[process % 3].take([self.terms], horizon_s=HORIZON_S))
-
-    def confirm(self, pick: int) -> None:
-        """Somebody wakes, early, in time or very late."""
-        if self.tickets:
-            ticket = self.tickets.pop(pick % len(self.tickets))
-            self._note(self.budgets[pick % 3].confirm([self.terms], ticket))
-
-    def confirm_twice(self, pick: int) -> None:
-        """Somebody wakes, and then again with the same ticket."""
-        if self.tickets:
-            self.tickets.append(self.tickets[pick % len(self.tickets)])
-            self.confirm(pick)
-
-    def die(self, pick: int) -> None:
-        """A reserver is never heard of again."""
-        if self.tickets:
-            self.tickets.pop(pick % len(self.tickets))
-
-    def wait(self, tenths: int) -> None:
-        self.clock.advance(tenths / 10)
-        self._earn()
-
-    def change(self, rate: int) -> None:
-        """Some process comes with other terms, and says so by a take."""
-        self._earn()
-        self.terms = BucketKey(self.terms.name, (1 + rate) / 3, 1 + rate % 7)
-        self.most = max(self.most, self.terms.burst)
-        self.take(0)
-
-    def lose(self, _: int) -> None:
-        self.flush()
-
-    def block(self, tenths: int) -> None:
-        self.budgets[tenths % 3].block(self.terms.name, seconds=tenths / 10)
-
-    def _note(self, answer: Granted | Reserved | Denied) -> None:
-        match answer:
-            case Granted():
-                self._earn()
-                self.grants.append(self.clock.now())
-            case Reserved(ticket=ticket):
-                self.tickets.append(ticket)
-            case Denied():
-                pass
-
-    def _earn(self) -> None:
-        since, total = self.earned[-1]
-        now = self.clock.now()
-        if now > since:
-            self.earned.append((now, total + (now - since) * self.terms.rate))
-
-    def overrun(self) -> float:
-        """By how much the worst window exceeds its bound."""
-        total = dict(self.earned)
-        at = [total[when] for when in self.grants]
-        return max(
-            (
-                (j - i + 1) - self.most - (at[j] - at[i])
-                for i in range(len(at))
-                for j in range(i, len(at))
-            ),
-            default=0.0,
-        )
-
-
-ACTIONS = ("take", "take", "take", "confirm", "confirm", "confirm_twice", "wait", "die")
-RARE = ("change", "lose", "block")
-Step = tuple[str, int]
-
-
-def steps(names: Sequence[str], most: int) -> st.SearchStrategy[list[Step]]:
-    return st.lists(st.tuples(st.sampled_from(names), st.integers(0, 60)), max_size=most)
-
-
-def memory_crowd(terms: BucketKey) -> Crowd:
-    clock = FakeClock()
-    storage = MemoryBucketStorage(clock)
-    return Crowd(clock, storage, storage.reset, terms)
-
-
-def redis_crowd(terms: BucketKey, url: str) -> Crowd:
-    clock = FakeClock()
-    flush(url)
-    storage = RedisBucketStorage(url, GivenTimeServer(url, clock))
-    return Crowd(clock, storage, lambda: flush(url), terms)
-
-
-def play(crowd: Crowd, script: list[Step]) -> None:
-    for name, number in script:
-        getattr(crowd, name)(number)
-
-
-terms = st.builds(
-    BucketKey, st.just("weibo"), st.integers(1, 60).map(lambda n: n / 3), st.integers(1, 8)
+from core.ports import BucketKey, Granted, Reserved
+from tests.support.budget_crowd import (
+    ACTIONS,
+    HORIZON_S,
+    RARE,
+    Step,
+    memory_crowd,
+    play,
+    redis_crowd,
+    steps,
+    terms,
 )
+
+NOISE = 1e-4  # what doubles lose over an example
 
 
 @given(terms, steps(ACTIONS + RARE, 80))
@@ -178,6 +61,7 @@ def test_memory_and_redis_grant_at_the_same_moments(
             play(crowd, script)
 
     assert memory.grants == shared.grants
+    assert memory.standing() == shared.standing()
 
 
 @given(terms, steps((*ACTIONS, "change"), 80))

@@ -94,3 +94,24 @@ def test_processes_at_one_bucket_never_overrun_it(redis_url: str) -> None:
 
     assert overrun <= 1e-4
     assert len(grants) >= 0.5 * KEY.rate * LASTS_S
+
+
+@pytest.mark.redis
+def test_threads_that_are_refused_at_once_are_one_event(redis_url: str) -> None:
+    budget = TokenBudget.redis(redis_url, SystemClock())
+    together = threading.Barrier(16)
+    told: list[bool] = []
+
+    def hear() -> None:
+        together.wait(timeout=30)
+        told.append(budget.throttled("hammered", era=0, seconds=5.0).is_news)
+
+    threads = [threading.Thread(target=hear) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    standing = budget.standing("hammered")
+    assert standing is not None
+    assert (sorted(told), standing.pace, standing.slowdowns) == ([False] * 15 + [True], 0.5, 1)

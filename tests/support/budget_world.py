@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -11,13 +12,21 @@ from core.budget.budget import TokenBudget
 from core.budget.memory import MemoryBucketStorage
 from core.budget.redis import RedisBucketStorage
 from core.budget.strategy import TokenBucketRateLimiter
-from core.ports import BucketKey, Granted, Reserved
+from core.ports import BucketKey, Denied, Granted, Reserved, Slowdown
 from tests.support.clock import FakeClock
 from tests.support.redis import GivenTimeServer, flush
 
 STORAGES = ["memory", pytest.param("redis", marks=pytest.mark.redis)]
 SLOW = BucketKey("slow", rate=2.0, burst=3)
 HOST = BucketKey("slow/a.test", rate=1.0, burst=2)
+LATEST = 2**52  # an era that is older than none
+
+
+class Longest(random.Random):
+    """Draws the largest of what it may."""
+
+    def uniform(self, a: float, b: float) -> float:
+        return max(a, b)
 
 
 @dataclass
@@ -29,7 +38,8 @@ class World:
     flush: Callable[[], object]
 
     def process(self) -> TokenBudget:
-        return TokenBudget(TokenBucketRateLimiter(self.storage, self.clock), self.clock)
+        limiter = TokenBucketRateLimiter(self.storage, self.clock)
+        return TokenBudget(limiter, self.clock, rng=Longest())
 
 
 def memory_world(clock: FakeClock) -> World:
@@ -69,3 +79,25 @@ def drain(budget: TokenBudget, *buckets: BucketKey) -> int:
         count += 1
         assert count < 1000
     return count
+
+
+def denied(wait_s: float, *, blocked: bool = False, bucket: str = "slow") -> Denied:
+    return Denied(wait_s, blocked, bucket)
+
+
+def block(budget: TokenBudget, seconds: float, bucket: str = "slow") -> Slowdown:
+    """The source says «slower» once more, and for how long."""
+    return budget.throttled(bucket, era=LATEST, seconds=seconds)
+
+
+def granted(budget: TokenBudget, *buckets: BucketKey) -> Granted:
+    answer = budget.take(buckets or [SLOW], horizon_s=0.0)
+    assert isinstance(answer, Granted), answer
+    return answer
+
+
+def climb(world: World, budget: TokenBudget, windows: int, bucket: BucketKey = SLOW) -> None:
+    """Clean windows, in each of which something is granted."""
+    for _ in range(windows):
+        world.clock.advance(30.0)
+        granted(budget, bucket)

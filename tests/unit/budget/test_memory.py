@@ -8,12 +8,13 @@ import pytest
 
 from core.budget.answer import Claim, Verdict
 from core.budget.memory import MemoryBucketStorage
+from core.budget.report import Refusal
 from core.ports import BucketKey
 from tests.support.clock import FakeClock
 
 
 def claim(name: str) -> Claim:
-    return Claim([BucketKey(name, rate=10.0, burst=5)], ticket="t", known=[0])
+    return Claim([BucketKey(name, rate=10.0, burst=5)], ticket="t", heard=[None])
 
 
 def test_idle_buckets_are_dropped() -> None:
@@ -29,12 +30,25 @@ def test_idle_buckets_are_dropped() -> None:
 def test_a_bucket_in_use_is_kept() -> None:
     clock = FakeClock()
     storage = MemoryBucketStorage(clock)
-    storage.block("list", 10_000 * 1_000_000)
+    storage.throttled("list", Refusal(0, 10_000 * 1_000_000, 1.0, None))
     for number in range(5000):
         storage.take(claim(f"list/{number}.test"))
         clock.advance(1.0)
 
-    assert storage.block("list", 0).rest_us == 5000 * 1_000_000
+    standing = storage.standing("list", None)
+    assert standing is not None
+    assert standing.blocked_s == 5000.0
+
+
+def test_a_bucket_that_was_slowed_down_is_kept_longer() -> None:
+    clock = FakeClock()
+    storage = MemoryBucketStorage(clock)
+    storage.throttled("list", Refusal(0, 0, 1.0, None))
+    for number in range(3500):
+        storage.take(claim(f"list/{number}.test"))
+        clock.advance(1.0)
+
+    assert storage.standing("list", None) is not None
 
 
 def test_it_starts_no_thread() -> None:

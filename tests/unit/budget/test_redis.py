@@ -7,18 +7,21 @@ from collections.abc import Iterator
 import pytest
 import redis
 
-from core.budget.answer import Claim, Verdict
+from core.budget.answer import Claim, Slowed, Verdict
 from core.budget.budget import TokenBudget
 from core.budget.redis import RedisBucketStorage
+from core.budget.report import Fault, Refusal
+from core.budget.usage import Figures
 from core.clock import SystemClock
 from core.errors import SharedStateDown
 from core.ports import BucketKey, Denied, Granted, Reserved
 from tests.support.clock import FakeClock
-from tests.support.redis import RedisProcess
+from tests.support.redis import GivenTimeServer, RedisProcess
 
 pytestmark = pytest.mark.redis
 
 KEY = BucketKey("weibo", rate=2.0, burst=10)
+BLOCK = Refusal(0, 3600 * 1_000_000, 1.0, None)
 
 
 @pytest.fixture
@@ -28,7 +31,7 @@ def client(redis_url: str) -> Iterator[redis.Redis]:
 
 
 def claim(*buckets: BucketKey, horizon_us: int = 5_000_000) -> Claim:
-    return Claim(buckets, ticket="t1", known=[0] * len(buckets), horizon_us=horizon_us)
+    return Claim(buckets, ticket="t1", heard=[None] * len(buckets), horizon_us=horizon_us)
 
 
 def test_a_budget_connects_to_nothing_before_it_is_asked() -> None:
@@ -44,14 +47,24 @@ def test_an_idle_bucket_goes_once_it_would_be_full(redis_url: str, client: redis
 
 def test_a_blocked_bucket_outlives_its_block(redis_url: str, client: redis.Redis) -> None:
     storage = RedisBucketStorage(redis_url)
-    storage.block("weibo", 3600 * 1_000_000)
+    storage.throttled("weibo", BLOCK)
+
+    assert client.pttl("headrace:bucket:weibo") > 3600 * 1000
+
+
+def test_a_bucket_that_was_slowed_down_is_kept_for_an_hour(
+    redis_url: str, client: redis.Redis
+) -> None:
+    storage = RedisBucketStorage(redis_url)
+    storage.throttled("weibo", Refusal(0, 0, 1.0, None))
+    storage.take(claim(KEY))
 
     assert client.pttl("headrace:bucket:weibo") > 3600 * 1000
 
 
 def test_a_take_does_not_shorten_the_life_of_a_block(redis_url: str, client: redis.Redis) -> None:
     storage = RedisBucketStorage(redis_url)
-    storage.block("weibo", 3600 * 1_000_000)
+    storage.throttled("weibo", BLOCK)
 
     assert storage.take(claim(KEY)).verdict is Verdict.BLOCKED
     assert client.pttl("headrace:bucket:weibo") > 3600 * 1000
@@ -96,20 +109,98 @@ def test_nothing_goes_out_while_redis_is_away(own_redis: RedisProcess) -> None:
         budget.take([KEY], horizon_s=5.0)
 
 
-def test_a_block_that_redis_missed_is_told_when_it_is_back(own_redis: RedisProcess) -> None:
-    clock = FakeClock()
-    budget = TokenBudget.redis(own_redis.url, clock)
-    own_redis.kill()
+def told_while_away(server: RedisProcess, clock: FakeClock, seconds: float | None) -> TokenBudget:
+    """A budget that a source refused while Redis was away; it is back, 100 s later."""
+    budget = TokenBudget.redis(server.url, clock)
+    server.kill()
     with pytest.raises(SharedStateDown):
-        budget.block("weibo", seconds=300.0)
-    own_redis.start()
+        budget.throttled("weibo", era=0, seconds=seconds)
+    server.start()
     clock.advance(100.0)
+    return budget
+
+
+def test_a_block_that_redis_missed_is_told_when_it_is_back(own_redis: RedisProcess) -> None:
+    budget = told_while_away(own_redis, FakeClock(), 300.0)
 
     answer = budget.take([KEY], horizon_s=5.0)
 
     assert isinstance(answer, Denied)
     assert answer.blocked
     assert 190.0 < answer.wait_s <= 200.0
+
+
+def test_a_refusal_that_redis_missed_slows_down_though_its_time_is_over(
+    own_redis: RedisProcess,
+) -> None:
+    budget = told_while_away(own_redis, FakeClock(), 10.0)
+
+    standing = budget.standing("weibo")
+
+    assert standing is not None
+    assert standing.pace == 0.5
+    assert 0.0 < standing.blocked_s <= 1.0
+
+
+def test_of_what_redis_missed_the_longest_block_counts_once(own_redis: RedisProcess) -> None:
+    clock = FakeClock()
+    budget = TokenBudget.redis(own_redis.url, clock)
+    own_redis.kill()
+    for seconds in (300.0, 30.0, None):
+        with pytest.raises(SharedStateDown):
+            budget.throttled("weibo", era=0, seconds=seconds)
+    own_redis.start()
+
+    standing = budget.standing("weibo")
+
+    assert standing is not None
+    assert (standing.pace, standing.slowdowns) == (0.5, 1)
+    assert 290.0 < standing.blocked_s <= 300.0
+
+
+def test_figures_that_redis_misses_fail_no_request(own_redis: RedisProcess) -> None:
+    budget = TokenBudget.redis(own_redis.url, FakeClock())
+    own_redis.kill()
+
+    budget.used("weibo", waited_s=0.1, asked_s=0.1)
+
+
+def test_every_script_leaves_nothing_that_stays(redis_url: str, client: redis.Redis) -> None:
+    storage = RedisBucketStorage(redis_url)
+    storage.failed("a", Fault(0, "task", 3, 1.0, None))
+    storage.failed("b", Fault(0, "task", 1, 1.0, None))
+    storage.throttled("c", BLOCK)
+    storage.standing("d", Slowed(1, 2**50, 0.5, 1, outage=False))
+    storage.used("e", Figures(1, 0.1, 0.1))
+    storage.answered(["f"])
+
+    keys = list(client.scan_iter("*"))
+    assert len(keys) == 4
+    assert all(client.pttl(key) > 0 for key in keys)
+
+
+@pytest.mark.parametrize("again", ["throttled", "failed"])
+def test_a_report_that_is_told_twice_counts_once(redis_url: str, again: str) -> None:
+    """The answer to the first was lost on its way."""
+    storage = RedisBucketStorage(redis_url)
+    report = BLOCK if again == "throttled" else Fault(0, "task", 1, 1.0, None)
+    for _ in range(2):
+        event = getattr(storage, again)("weibo", report)
+
+    assert (event.slowed.pace, event.slowed.row, event.is_news) == (0.5, 1, False)
+
+
+def test_only_the_era_is_kept_of_what_climbed_back(redis_url: str, client: redis.Redis) -> None:
+    clock = FakeClock()
+    storage = RedisBucketStorage(redis_url, GivenTimeServer(redis_url, clock))
+    storage.throttled("weibo", Refusal(0, 0, 1.0, None))
+    for _ in range(20):
+        clock.advance(31.0)
+        storage.take(claim(KEY))
+
+    fields = set(client.hkeys("headrace:bucket:weibo"))
+    assert "era" in fields
+    assert not fields & {"pace", "row", "window_at", "window_used", "outage"}
 
 
 def test_clear_forgets_bucket_and_tickets(redis_url: str, client: redis.Redis) -> None:

@@ -7,6 +7,7 @@ from limits import RateLimitItemPerSecond
 
 from core.budget.memory import MemoryBucketStorage
 from core.budget.redis import RedisBucketStorage
+from core.budget.report import Refusal
 from core.budget.strategy import TokenBucketRateLimiter
 from core.errors import Misconfigured
 from tests.support.clock import FakeClock
@@ -68,10 +69,18 @@ def test_the_stats_count_what_is_left(full: TokenBucketRateLimiter, clock: FakeC
 
 
 def test_a_blocked_bucket_has_nothing_left(full: TokenBucketRateLimiter) -> None:
-    full.block("weibo", seconds=5.0)
+    full.throttled("weibo", Refusal(0, 5_000_000, 1.0, None))
 
     assert full.get_window_stats(ITEM, "weibo").remaining == 0
     assert not full.test(ITEM, "weibo")
+
+
+def test_the_stats_reckon_with_a_block(full: TokenBucketRateLimiter, clock: FakeClock) -> None:
+    full.throttled("weibo", Refusal(0, 5_000_000, 1.0, None))
+
+    stats = full.get_window_stats(ITEM, "weibo")
+
+    assert stats.reset_time == pytest.approx(clock.now() + 5 + 6 / 1.5, abs=1e-5)
 
 
 def test_buckets_are_known_by_their_identifiers(full: TokenBucketRateLimiter) -> None:
