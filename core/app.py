@@ -14,10 +14,11 @@ from functools import cached_property
 from pydantic import SecretStr
 
 from core.clock import Clock
-from core.fetch.fetcher import Fetcher
+from core.fetch.fetcher import Fetcher, Surroundings
 from core.manifests import SelectionPolicy
 from core.model.end import Failure
 from core.model.source import SourceTerms
+from core.model.switch import Switch
 from core.model.task import Kind, Task
 from core.ports import Budget, Depths, Ledger, Publisher
 from core.queue.broker import HeadraceBroker
@@ -36,7 +37,10 @@ from core.steps.image import ImageStep
 from core.steps.joining import Joining
 from core.steps.manifest import ManifestStep
 from core.steps.perform import Performer, Step
+from core.steps.reachability import Reachability
 from core.steps.reopening import Reopening
+from core.steps.switchboard import Switchboard
+from core.steps.terms import Terms
 from core.steps.verify import VerifyStep
 from core.steps.video_tasks import VideoTasks
 from core.store.store import Store
@@ -60,13 +64,25 @@ class App:
     on_end: Observer = ignore
     hang_up: Callable[[], None] = lambda: None  # ends the connections that the parts share
     stop: threading.Event = field(default_factory=threading.Event)
-    _terms: dict[str, SourceTerms] = field(default_factory=dict)
+    _reachability: Reachability = field(default_factory=Reachability)
 
     @cached_property
     def store(self) -> Store:
         """The store, locked for this process. Raises `StorageDown`."""
         return Store.open(
             self.settings.store, exclusive=self.exclusive, clock=self.clock, writer=writer_name()
+        )
+
+    @cached_property
+    def switchboard(self) -> Switchboard:
+        """What people switch while this process runs. Knows nothing before `open`."""
+        return Switchboard(self.store.switches, self.clock)
+
+    @cached_property
+    def terms(self) -> Terms:
+        """On which terms a source is fetched: its settings, with its switches over them."""
+        return Terms(
+            lambda source: source_terms(source, self.settings.source(source)), self.switchboard.of
         )
 
     @cached_property
@@ -84,7 +100,15 @@ class App:
     def fetcher(self) -> Fetcher:
         """The only way out to the network."""
         return Fetcher(
-            self.settings.fetch, self.budget, self.clock, self.stop, self.store.staging.free_bytes
+            self.settings.fetch,
+            self.budget,
+            self.clock,
+            self.stop,
+            self.store.staging.free_bytes,
+            Surroundings(
+                paused=lambda source: self.switchboard.of(source).pause is not None,
+                reached=self._reachability.answered,
+            ),
         )
 
     @cached_property
@@ -102,23 +126,26 @@ class App:
             lease_s=lease_s,
             deadline_s=self.settings.fetch.total_s + RUN_MARGIN_S,
             on_end=self.on_end,
+            reachability=self._reachability,
+            switch=self.switchboard.of,
+            pause=self.switchboard.pause,
         )
 
     def open(self) -> None:
-        """Open the store before the worker's threads start. Raises `StorageDown`."""
+        """Open the store and read its switches before the worker starts. Raises `StorageDown`."""
         _ = self.performer
+        self.switchboard.start()
+        self.switchboard.listen(self._switched)
+
+    def _switched(self, source: str, switch: Switch) -> None:
+        act = self.broker.open_source if switch.pause is None else self.broker.close_source
+        act(source)
 
     def perform(self, _record: dict[str, object]) -> None:
         """The body of every actor: perform the task that its message carries. The consumer has read
         the record already, or the message would not have come so far."""
         delivery = current()
         self.performer.perform(delivery.task, delivery.granted)
-
-    def terms(self, source: str) -> SourceTerms:
-        """On which terms a source is fetched. Raises `Misconfigured` for an unknown one."""
-        if source not in self._terms:  # making them anew costs 7 µs a task
-            self._terms[source] = source_terms(source, self.settings.source(source))
-        return self._terms[source]
 
     def end_dead(self, task: Task, failure: Failure) -> None:
         """Make a dead task's end durable, and what follows from it published."""
@@ -133,6 +160,8 @@ class App:
         """End this process's threads and connections, and give the store back."""
         if "performer" in self.__dict__:
             self.performer.heartbeat.close()
+        if "switchboard" in self.__dict__:
+            self.switchboard.close()
         if "fetcher" in self.__dict__:
             self.fetcher.close()
         self.hang_up()
@@ -167,7 +196,6 @@ class App:
     def _reopening(self) -> Reopening:
         return Reopening(
             store=self.store,
-            publisher=self.publisher,
             tasks=self._video_tasks,
             terms=self.terms,
             clock=self.clock,
@@ -190,6 +218,7 @@ class App:
             terms=self.terms,
             depth=open_depth(self.depths, self.ledger),
             high_water=self.settings.backpressure.high_water,
+            low_water=self.settings.backpressure.low_water,
             max_attempts=self.settings.retries.max_attempts,
             clock=self.clock,
         )
@@ -232,6 +261,7 @@ def source_terms(name: str, settings: SourceSettings) -> SourceTerms:
         secret_query=_plain(settings.secret_query),
         secret_hosts=settings.secret_hosts,
         user_agent=settings.user_agent,
+        inherit_query=settings.inherit_query,
         max_file_bytes=settings.max_file_bytes,
         max_page_bytes=settings.max_page_bytes,
     )

@@ -14,9 +14,10 @@ _TIME = "%Y-%m-%d %H:%M:%S"
 _PASSWORD = re.compile(r"(?<=://)[^/\s@]*:[^/\s@]*@")  # in whatever a library says of an address
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
 
-# What others may say at most: pika and urllib3 tell failures that we tell, often with tracebacks;
-# Dramatiq at DEBUG tells each thread's every move.
+# What others may say at most: APScheduler, pika and urllib3 tell failures that we tell, often with
+# tracebacks; Dramatiq at DEBUG tells each thread's every move.
 _AT_LEAST = {
+    "apscheduler": logging.CRITICAL,
     "asyncio": logging.CRITICAL,
     "dramatiq": logging.INFO,
     "pika": logging.CRITICAL,

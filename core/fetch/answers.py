@@ -13,6 +13,7 @@ from core.errors import (
     HeadraceError,
     Permanent,
     ServerTrouble,
+    SignedOut,
     Throttled,
 )
 
@@ -26,15 +27,22 @@ _SLOWER = frozenset([420, 429])  # 420: what some sites said before 429 existed
 _SECONDS = re.compile(r"-?\d+(?:\.\d+)?")
 
 
-def error_of(status: int, headers: Mapping[str, str], what: str, now: float) -> HeadraceError:
+def error_of(
+    status: int, headers: Mapping[str, str], what: str, now: float, *, signed_in: bool = False
+) -> HeadraceError:
     """The error that an unsuccessful answer is. `what` was asked for, struck out; `now` is Unix
-    time."""
+    time; `signed_in` when our credentials went with the request."""
     if status in _SLOWER or (status == 503 and "Retry-After" in headers):
         delay_s = retry_after_s(headers, now)
         return Throttled(
             f"{what}: status {status}, the source says slower; will ask again "
             + ("later" if delay_s is None else f"in {delay_s:.0f} s"),
             delay_s=delay_s,
+            http_status=status,
+        )
+    if status == 401 and signed_in:
+        return SignedOut(
+            f"{what}: status 401, the cookie or token in the settings is not taken any more",
             http_status=status,
         )
     if status in _GONE:

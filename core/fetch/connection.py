@@ -34,9 +34,14 @@ if TYPE_CHECKING:
 
 _NO_DELAY = (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 _MAX_ADDRESSES = 4  # tried one after another, within the one connect deadline
-# No name server or no network: this machine is offline, and the source has nothing to do with it.
+NO_CONNECTION = "no_connection"  # in time
+NO_SUCH_HOST = "no_such_host"
+OFFLINE = "offline"
 _EXHAUSTED = frozenset([errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM])
+# No name server or no network: this machine is offline, most likely; but a domain's own broken name
+# server looks like it, and so does a host of IPv6 alone where there is none.
 _OFFLINE = frozenset([socket.EAI_AGAIN, errno.ENETUNREACH, errno.ENETDOWN])
+_NO_NAME = frozenset([socket.EAI_NONAME, socket.EAI_NODATA])  # a name server answered
 
 SocketAddress = tuple[Any, ...]
 
@@ -134,7 +139,9 @@ def _look_up_in_time(host: str, port: int, timeout_s: float) -> list[tuple[int, 
     try:
         found = answer.get(timeout=timeout_s)
     except queue.Empty:
-        raise Timeout(f"{host}: no answer from the name server in {timeout_s:g} s") from None
+        raise Timeout(
+            f"{host}: no answer from the name server in {timeout_s:g} s", reason=NO_CONNECTION
+        ) from None
     if isinstance(found, OSError):
         raise translated(host, found) from found
     return found
@@ -143,7 +150,7 @@ def _look_up_in_time(host: str, port: int, timeout_s: float) -> list[tuple[int, 
 def _not_connected(host: str, address: SocketAddress, error: OSError) -> HeadraceError:
     where = f"{host} ({address[0]} port {address[1]})"
     if isinstance(error, TimeoutError):
-        return Timeout(f"{where}: no connection in time")
+        return Timeout(f"{where}: no connection in time", reason=NO_CONNECTION)
     return translated(where, error)
 
 
@@ -153,8 +160,14 @@ def translated(where: str, error: OSError) -> HeadraceError:
         return OutOfResources(
             f"{where}: {error.strerror}: raise this process's limits, or lower the concurrency"
         )
-    reason = "offline" if error.errno in _OFFLINE else None
-    return Unreachable(f"{where}: {error.strerror or error}", reason=reason)
+    return Unreachable(f"{where}: {error.strerror or error}", reason=_reason(error))
+
+
+def _reason(error: OSError) -> str | None:
+    if error.errno in _OFFLINE:
+        return OFFLINE
+    is_nameless = isinstance(error, socket.gaierror) and error.errno in _NO_NAME
+    return NO_SUCH_HOST if is_nameless else None
 
 
 class _Guarded:

@@ -42,6 +42,11 @@ class Credentials:
         downgraded = was_secure and parts.scheme != "https"
         return not downgraded and (parts.hostname or "").lower() in self.terms.secret_hosts
 
+    @property
+    def has_secrets(self) -> bool:
+        """Whether there is anything to sign in with."""
+        return bool(self.terms.secret_headers or self.terms.secret_query)
+
     def address(self, url: str, *, trusted: bool) -> str:
         """The address as it goes out."""
         return with_parameters(url, self.terms.secret_query) if trusted else url

@@ -14,7 +14,15 @@ import urllib3.exceptions
 from requests.cookies import RequestsCookieJar, extract_cookies_to_jar, get_cookie_header
 
 from core.clock import Clock
-from core.errors import Malformed, Refused, ServerTrouble, Timeout, Truncated
+from core.errors import (
+    HeadraceError,
+    Malformed,
+    Refused,
+    ServerTrouble,
+    Throttled,
+    Timeout,
+    Truncated,
+)
 from core.fetch.allowance import Allowance
 from core.fetch.answers import error_of, retry_after_s
 from core.fetch.credentials import Credentials
@@ -42,6 +50,7 @@ class Answer:
     url: str  # the final address, without credentials
     shown: str  # the same, struck out
     redirects: tuple[str, ...]  # addresses between the requested and the final one, struck out
+    signed_in: bool  # our credentials went with the request
 
     @property
     def status(self) -> int:
@@ -112,11 +121,29 @@ class Exchange:
         means."""
         answer = self._follow(request, own)
         try:
-            if not (200 <= answer.status < 300 or answer.status in also):
-                raise error_of(answer.status, answer.headers, answer.shown, self.clock.now())
+            failure = self._failure(answer, also)
+            if not isinstance(failure, ServerTrouble | Throttled):
+                self.allowance.answered()
+            if failure is not None:
+                raise failure
             yield answer
         finally:
-            answer.discard()
+            self._finish(answer)
+
+    def _failure(self, answer: Answer, also: frozenset[int]) -> HeadraceError | None:
+        if 200 <= answer.status < 300 or answer.status in also:
+            return None
+        return error_of(
+            answer.status,
+            answer.headers,
+            answer.shown,
+            self.clock.now(),
+            signed_in=answer.signed_in,
+        )
+
+    def _finish(self, answer: Answer) -> None:
+        answer.discard()
+        self.allowance.over(answer.shown, answer.status)
 
     def show(self, url: str) -> str:
         """An address for messages and records."""
@@ -149,7 +176,7 @@ class Exchange:
             return target
         finally:
             if not final:
-                answer.discard()
+                self._finish(answer)
 
     def _ask(
         self, url: str, request: Request, own: Mapping[str, str], *, was_secure: bool
@@ -168,7 +195,7 @@ class Exchange:
             extract_cookies_to_jar(  # type: ignore[no-untyped-call]
                 self.cookies, outgoing, response.raw
             )
-        return Answer(response, url, shown, ())
+        return Answer(response, url, shown, (), trusted and self.credentials.has_secrets)
 
     def _add_cookies(self, outgoing: Outgoing) -> None:
         if not len(self.cookies):

@@ -10,13 +10,15 @@ from types import TracebackType
 from typing import Self
 
 from core.clock import Clock
-from core.fetch.allowance import Allowance
+from core.errors import HeadraceError
+from core.fetch.allowance import Allowance, Rules, Surroundings
 from core.fetch.connection import Door
 from core.fetch.credentials import Credentials
 from core.fetch.deadline import Watch
 from core.fetch.download import Download, Downloader
 from core.fetch.exchange import Exchange
 from core.fetch.guard import AddressGuard
+from core.fetch.lines import Lines
 from core.fetch.page import PAGE_HEADERS, PageBody, read_page
 from core.fetch.session import Session, quiet_logs
 from core.fetch.sink import Sink
@@ -26,9 +28,10 @@ from core.ports import Budget, Partial
 from core.settings import FetchSettings
 
 FIRST_HORIZON_S = 5.0  # how far ahead a run's first token may be due
-_SESSIONS_PER_THREAD = 64
+_SESSIONS_PER_THREAD = 8  # so that connections do not grow with the number of sources
+_ALONE = Surroundings()
 
-__all__ = ["Download", "Fetcher", "PageBody", "Visit"]
+__all__ = ["Download", "Fetcher", "PageBody", "Surroundings", "Visit"]
 
 
 class Fetcher:
@@ -41,12 +44,20 @@ class Fetcher:
         clock: Clock,
         stop: threading.Event,
         free_bytes: Callable[[], int],
+        around: Surroundings = _ALONE,
     ) -> None:
         quiet_logs()
         self._settings = settings
-        self._budget = budget
         self._clock = clock
         self._stop = stop
+        self._rules = Rules(
+            budget=budget,
+            clock=clock,
+            stop=stop,
+            lines=Lines(clock),
+            first_horizon_s=FIRST_HORIZON_S,
+            around=around,
+        )
         self._free_bytes = free_bytes
         self._guard = AddressGuard(settings.allow_networks)
         self._of_thread = threading.local()
@@ -60,14 +71,7 @@ class Fetcher:
         soon as it has come."""
         session = self._session(terms.name)
         hand_over_at = self._clock.monotonic() + self._settings.hand_over_s
-        allowance = Allowance(
-            self._budget,
-            terms,
-            self._clock,
-            self._stop,
-            first_horizon_s=FIRST_HORIZON_S,
-            ends_at=hand_over_at,
-        )
+        allowance = Allowance(self._rules, terms, ends_at=hand_over_at)
         if on_first_token is not None:
             allowance.on_first_token = on_first_token
         exchange = Exchange(
@@ -97,16 +101,21 @@ class Fetcher:
             session.close()
 
     def _session(self, source: str) -> Session:
-        """This thread's connections to the source."""
+        """This thread's connections to the source; the least recently used ones make room."""
         sessions: dict[str, Session] = self._of_thread.__dict__.setdefault("sessions", {})
-        if source not in sessions:
+        session = sessions.pop(source, None)
+        if session is None:
             if len(sessions) >= _SESSIONS_PER_THREAD:
                 self._forget(sessions.pop(next(iter(sessions))))
-            watch = Watch(self._settings, self._clock, self._stop)
-            sessions[source] = Session(Door(self._guard, watch))
-            with self._lock:
-                self._all.add(sessions[source])
-        return sessions[source]
+            session = self._new_session()
+        sessions[source] = session
+        return session
+
+    def _new_session(self) -> Session:
+        session = Session(Door(self._guard, Watch(self._settings, self._clock, self._stop)))
+        with self._lock:
+            self._all.add(session)
+        return session
 
     def _forget(self, session: Session) -> None:
         session.close()
@@ -135,6 +144,8 @@ class Visit:
         for page in self._pages:
             with suppress(OSError):
                 page.stream.close()
+        if isinstance(error, HeadraceError) and error.asked is None:
+            error.asked = self._exchange.allowance.asked
 
     def page(self, request: Request, *, enough: Callable[[bytes], bool] | None = None) -> PageBody:
         """A feed page or manifest. Nothing of it could be resumed, so it has to come within one

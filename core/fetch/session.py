@@ -77,6 +77,15 @@ class BudgetAdapter(requests.adapters.HTTPAdapter):
         request.allowance.take(request.host)
         self.door.watch.begin(self.total_s)
         try:
+            response = self._asked(request)
+        except HeadraceError as error:
+            request.allowance.over(request.shown, error.reason)
+            raise
+        request.allowance.reached()
+        return response
+
+    def _asked(self, request: Outgoing) -> requests.Response:
+        try:
             return self._ask(request)
         except _FOREIGN as error:
             raise _translated(error, request.shown) from error

@@ -38,3 +38,13 @@ class Span:
     def end(self) -> int:
         """The first byte after it."""
         return self.start + self.length
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request that went out, as the budget knows it."""
+
+    host: str
+    bucket: str  # the narrowest that it was paid from: its source's, or its host's
+    era: int  # of that bucket, when it was granted
+    answered: bool = False  # and not by trouble on the other side, nor by «slower»

@@ -5,6 +5,7 @@ Waiting is not failing: only a `Transient` counts as an attempt, only a vanished
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from core.model.end import Failure
 from core.model.states import Event, move
 from core.model.task import State, Task
 
+_SHUT = errors.Throttled | errors.Offline  # the whole source
 BUDGET_HORIZON_S = 5.0  # a first token due within it is waited for; so a task comes back that early
 
 
@@ -32,10 +34,11 @@ class RetryPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """Publish this copy with this delay."""
+    """Publish this copy with this delay. Its source is shut in this process for `shut_s`."""
 
     task: Task
     delay_s: float
+    shut_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +51,11 @@ class Bury:
 
 @dataclass(frozen=True, slots=True)
 class BackToHead:
-    """Nothing was charged: the delivery goes back to its lane's head after a rest."""
+    """Nothing was charged: the delivery goes back to its lane's head. Its source rests for
+    `rest_s`, then hands on one at a time; or it is shut for `shut_s`, `math.inf` while paused."""
 
     rest_s: float = 0.0
+    shut_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +120,9 @@ def _uncharged(error: errors.Postponed) -> Decision | None:
         case errors.BudgetSpent(delay_s=delay_s):
             return BackToHead(max(0.0, (delay_s or 0.0) - BUDGET_HORIZON_S))
         case errors.SourceBlocked(delay_s=delay_s):
-            return BackToHead(delay_s or 0.0)
+            return BackToHead(shut_s=delay_s or 0.0)
+        case errors.SourcePaused() | errors.SignedOut():
+            return BackToHead(shut_s=math.inf)
         case _:
             return None
 
@@ -159,9 +166,9 @@ def _postponed(
 ) -> Decision:
     waiting = move(task, Event.POSTPONED, now=now)
     delay_s = backoff_s(1, policy, rng) if error.delay_s is None else error.delay_s
-    if isinstance(error, errors.Throttled | errors.TooEarly):
-        # The source is shut, or what is left of a wait that was counted when it began.
-        return Again(waiting, delay_s)
+    if isinstance(error, _SHUT | errors.HostBusy | errors.TooEarly):
+        # The other side is shut, or what is left of a wait that was counted when it began.
+        return Again(waiting, delay_s, shut_s=delay_s if isinstance(error, _SHUT) else 0.0)
     waiting = waiting.model_copy(update={"waited_s": waiting.waited_s + delay_s})
     if waiting.waited_s > policy.max_wait_s:
         return _bury(waiting, _too_old(waiting, error), now)

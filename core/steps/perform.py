@@ -14,13 +14,15 @@ from dataclasses import dataclass, field
 from core import errors
 from core.clock import Clock
 from core.model.end import EndState, MediaEnd
+from core.model.switch import Switch
 from core.model.task import DiscoverPayload, Kind, Task, subject
 from core.ports import Budget, DeadLetter, Early, Held, Ledger, Publisher, Superseded, Vanished
 from core.steps.actions import Action, Publish, published_by
 from core.steps.ends import Observer, finish_commit, write_end
 from core.steps.heartbeat import Heartbeat
+from core.steps.reachability import Reachability
 from core.steps.run import Run
-from core.steps.throttling import Throttling
+from core.steps.slowing import Slowing
 from core.store.store import Store
 
 logger = logging.getLogger(__name__)
@@ -42,16 +44,19 @@ class Performer:
     lease_s: float
     deadline_s: float  # of one run
     on_end: Observer
-    throttling: Throttling = field(default_factory=Throttling)
+    reachability: Reachability = field(default_factory=Reachability)
+    switch: Callable[[str], Switch] = lambda _source: Switch()
+    pause: Callable[[str, str], None] = lambda _source, _reason: None
 
     def perform(self, task: Task, granted: Callable[[bool], None]) -> None:
         """Run `task`; `granted` hears whether its first token came at once. Raises a
         `HeadraceError` that carries the merged task and its token, for the retry middleware to
         decide on."""
         self._check_store(task)
-        if self._has_ended(task):
+        if self._was_purged(task) or self._has_ended(task):
             self.ledger.finish(task)
             return
+        self._check_pause(task)
         run = self._begin(task, granted)
         self.heartbeat.watch(run)
         try:
@@ -72,7 +77,6 @@ class Performer:
         started = self.clock.monotonic()
         for action in self.steps[run.task.kind](run):
             self._do(action, run)
-        self.throttling.answered(run.task.source)
         logger.info(
             "%s done: %s (%.2f s, %.2f s of it waiting for tokens, %d bytes)",
             run.task.kind,
@@ -125,6 +129,20 @@ class Performer:
             self.publisher.bury(DeadLetter(task, end.failure))
         return True
 
+    def _was_purged(self, task: Task) -> bool:
+        """Whether a person dropped what waited, and this is of it."""
+        before = self.switch(task.source).purged_before
+        if before is None or task.serial >= before:
+            return False
+        logger.info("%s dropped, %s was purged: %s", task.kind, task.source, subject(task))
+        return True
+
+    def _check_pause(self, task: Task) -> None:
+        """No lease is taken for what must not go out. A join asks no source for anything."""
+        pause = self.switch(task.source).pause
+        if pause is not None and task.kind is not Kind.VERIFY:
+            raise _of(task, errors.SourcePaused(f"{task.source} is paused: {pause.reason}"))
+
     def _check_store(self, task: Task) -> None:
         """A worker that sees another store must not do this store's work there."""
         if task.store not in (None, self.store.id):
@@ -136,25 +154,16 @@ class Performer:
             )
 
     def _explained(self, error: errors.HeadraceError, run: Run) -> errors.HeadraceError:
-        """`error` with what the retry middleware needs; `LeaseLost` instead where the failure is
-        no longer ours to tell, since the holder's end counts."""
+        """What the failure is, with what the retry middleware needs; `LeaseLost` instead where it
+        is no longer ours to tell, since the holder's end counts."""
+        error = Slowing(self.budget, self.reachability, self.pause).judged(error, run.task)
         if isinstance(error, errors.Transient | errors.Permanent):
             try:
                 self._hold_lease(run)
             except errors.HeadraceError as lost:
                 error = lost
         error.task, error.token = run.task, run.token
-        if isinstance(error, errors.Throttled):
-            error.delay_s = self.throttling.block_s(run.task.source, error.delay_s)
-            self._block(run.task.source, error.delay_s)
         return error
-
-    def _block(self, source: str, seconds: float) -> None:
-        try:
-            self.budget.block(source, seconds=seconds)
-        except errors.SharedStateDown as error:
-            # Nothing goes out without the shared state anyway; the source may say it once more.
-            logger.warning("source %s not blocked for %.0f s: %s", source, seconds, error)
 
 
 def _is_its_own(end: MediaEnd, task: Task) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from core.clock import Clock, SystemClock
-from core.fetch.fetcher import Download, Fetcher
+from core.fetch.fetcher import Download, Fetcher, Surroundings
 from core.model.partial import Validators
 from core.model.request import Request, Span
 from core.model.source import SourceTerms
@@ -71,13 +71,19 @@ def net(
     budget: OpenBudget | None = None,
     clock: Clock | None = None,
     free_bytes: int = 10**12,
+    around: Surroundings | None = None,
     **settings: Any,
 ) -> Iterator[Net]:
     """A fetcher with these settings, closed at the end."""
     budget, stop = budget or OpenBudget(), threading.Event()
     given = {"allow_networks": LOOPBACK} | settings
     fetcher = Fetcher(
-        FetchSettings(**given), budget, clock or SystemClock(), stop, lambda: free_bytes
+        FetchSettings(**given),
+        budget,
+        clock or SystemClock(),
+        stop,
+        lambda: free_bytes,
+        around or Surroundings(),
     )
     try:
         yield Net(fetcher, budget, stop)

@@ -1,12 +1,24 @@
 from __future__ import annotations
 
+import logging
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from core.errors import BudgetSpent, Released, SourceBlocked
-from core.fetch.allowance import Allowance
+from core.errors import (
+    BudgetSpent,
+    HostBusy,
+    Postponed,
+    Released,
+    SharedStateDown,
+    SourceBlocked,
+    SourcePaused,
+)
+from core.fetch.allowance import Allowance, Rules, Surroundings
+from core.fetch.lines import Lines
+from core.model.request import Asked
 from core.ports import BucketKey, Denied, Granted, Reserved
 from tests.support.budget import OpenBudget
 from tests.support.clock import FakeClock
@@ -14,17 +26,16 @@ from tests.support.fetching import terms_of
 
 
 def _allowance(
-    *answers: Granted | Reserved | Denied, lasts_s: float = 600.0, **terms: Any
+    *answers: Granted | Reserved | Denied,
+    lasts_s: float = 600.0,
+    paused: Callable[[str], bool] = lambda _source: False,
+    **terms: Any,
 ) -> tuple[Allowance, OpenBudget, FakeClock, threading.Event]:
     budget, clock, stop = OpenBudget(*answers), FakeClock(), threading.Event()
-    allowance = Allowance(
-        budget,
-        terms_of("cats", **terms),
-        clock,
-        stop,
-        first_horizon_s=5.0,
-        ends_at=clock.monotonic() + lasts_s,
+    rules = Rules(
+        budget, clock, stop, Lines(clock), first_horizon_s=5.0, around=Surroundings(paused=paused)
     )
+    allowance = Allowance(rules, terms_of("cats", **terms), ends_at=clock.monotonic() + lasts_s)
     return allowance, budget, clock, stop
 
 
@@ -136,3 +147,107 @@ def test_whether_the_first_token_came_at_once_is_told_when_it_comes(
     allowance.take("cdn.example")
 
     assert told == [prompt]
+
+
+# --- one host among many ---
+
+
+@pytest.mark.parametrize("blocked", [True, False])
+def test_a_host_that_keeps_its_tasks_waiting_keeps_no_others(*, blocked: bool) -> None:
+    denied = Denied(40.0, blocked, bucket="cats/cdn.example")
+    allowance, _, _, _ = _allowance(denied, many_hosts=True)
+
+    with pytest.raises(HostBusy, match=r"cats/cdn\.example") as caught:
+        allowance.take("cdn.example")
+
+    assert caught.value.delay_s == 40.0
+
+
+@pytest.mark.parametrize(("blocked", "kind"), [(True, SourceBlocked), (False, BudgetSpent)])
+def test_a_source_of_many_hosts_that_is_spent_itself_says_so(
+    kind: type[Postponed], *, blocked: bool
+) -> None:
+    allowance, _, _, _ = _allowance(Denied(40.0, blocked, bucket="cats"), many_hosts=True)
+
+    with pytest.raises(kind):
+        allowance.take("cdn.example")
+
+
+# --- pauses ---
+
+
+def test_a_paused_source_gets_no_token_and_charges_nothing() -> None:
+    allowance, budget, _, _ = _allowance(paused=lambda source: source == "cats")
+
+    with pytest.raises(SourcePaused, match="headrace resume cats"):
+        allowance.take("cdn.example")
+
+    assert budget.takes == []
+
+
+def test_a_pause_holds_back_what_waited_for_its_token() -> None:
+    answers = [False, True]
+    allowance, budget, _, _ = _allowance(Reserved(2.0, "t"), paused=lambda _: answers.pop(0))
+
+    with pytest.raises(SourcePaused):
+        allowance.take("cdn.example")
+
+    assert budget.confirms == []
+
+
+# --- what became of a request ---
+
+
+def test_what_was_asked_last_is_known_with_the_bucket_and_the_era_that_paid() -> None:
+    allowance, _, _, _ = _allowance(Granted(era=7), many_hosts=True)
+
+    allowance.take("cdn.example")
+
+    assert allowance.asked == Asked("cdn.example", "cats/cdn.example", era=7)
+
+
+@pytest.mark.parametrize(("troubled", "told"), [(True, ["cats"]), (False, [])])
+def test_a_good_answer_is_told_where_failures_are_being_counted(
+    told: list[str], *, troubled: bool
+) -> None:
+    allowance, budget, _, _ = _allowance(Granted(troubled=troubled))
+    allowance.take("cdn.example")
+
+    allowance.answered()
+
+    assert budget.answers == told
+    assert allowance.asked is not None
+    assert allowance.asked.answered
+
+
+def test_a_good_answer_is_good_also_while_nobody_can_be_told() -> None:
+    allowance, budget, _, _ = _allowance(Granted(troubled=True))
+    allowance.take("cdn.example")
+
+    def down(_bucket: str) -> None:
+        raise SharedStateDown("no answer")
+
+    budget.answered = down  # type: ignore[method-assign]
+    allowance.answered()
+
+    assert allowance.asked is not None
+    assert allowance.asked.answered
+
+
+def test_a_request_is_logged_and_counted_once_with_its_token_wait(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    allowance, budget, clock, _ = _allowance(Reserved(2.0, "t"), Granted(), many_hosts=True)
+    allowance.take("cdn.example")
+    clock.advance(0.5)
+
+    allowance.over("https://cdn.example/1.jpg?key=***", 200)
+    allowance.over("https://cdn.example/1.jpg?key=***", 200)
+
+    (line,) = caplog.messages
+    assert line == (
+        "GET https://cdn.example/1.jpg?key=***: 200 in 0.50 s, "
+        "after 2.00 s of waiting for its token"
+    )
+    assert budget.uses == [("cats", 2.0, 0.5)]

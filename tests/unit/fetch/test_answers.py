@@ -3,7 +3,15 @@ from __future__ import annotations
 import pytest
 from requests.structures import CaseInsensitiveDict
 
-from core.errors import Forbidden, Gone, HeadraceError, Permanent, ServerTrouble, Throttled
+from core.errors import (
+    Forbidden,
+    Gone,
+    HeadraceError,
+    Permanent,
+    ServerTrouble,
+    SignedOut,
+    Throttled,
+)
 from core.fetch.answers import RETRY_AFTER_CAP_S, error_of, retry_after_s
 
 NOW = 1_784_000_000.0  # Tue, 14 Jul 2026 03:33:20 GMT
@@ -83,3 +91,12 @@ def test_no_retry_after_leaves_the_wait_to_the_policy() -> None:
 
 def test_a_403_asks_for_the_referer_and_is_not_called_gone() -> None:
     assert "Referer" in str(_error(403))
+
+
+@pytest.mark.parametrize(("status", "kind"), [(401, SignedOut), (403, Forbidden), (404, Gone)])
+def test_only_a_401_says_that_what_we_signed_in_with_is_not_taken_any_more(
+    status: int, kind: type[HeadraceError]
+) -> None:
+    error = error_of(status, {}, "http://x.example/", NOW, signed_in=True)
+
+    assert type(error) is kind

@@ -186,3 +186,13 @@ def test_what_this_machine_runs_out_of_is_not_the_sources_fault(number: int) -> 
 
     assert isinstance(fault, OutOfResources)
     assert "limits" in str(fault)
+
+
+def test_a_thread_keeps_connections_to_few_sources_those_used_last(site: Site, web: Net) -> None:
+    site.serve("/", b"x")
+    for number in range(50):
+        web.page(site.url("/"), terms_of(f"source{number}"))
+        web.page(site.url("/"), terms_of("source0"))
+
+    assert site.connections == 50
+    assert len(web.fetcher._all) == 8

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import random
 
 import pytest
@@ -61,6 +62,8 @@ def test_a_refusal_says_that_a_rule_of_ours_said_no():
     "error",
     [
         errors.Throttled("429", delay_s=8.0, http_status=429),
+        errors.Offline("nobody answers", delay_s=8.0),
+        errors.HostBusy("of a list", delay_s=8.0),
         errors.LeaseHeld("held", delay_s=8.0),
         errors.TooEarly("early", delay_s=8.0),
         errors.Backpressure("full", delay_s=8.0),
@@ -73,10 +76,16 @@ def test_waiting_counts_nothing(error):
     assert (decision.task.attempts, decision.delay_s) == (4, 8.0)
 
 
-def test_time_that_a_source_was_shut_does_not_age_a_task():
-    throttled = decided(errors.Throttled("429", delay_s=1e9))
+@pytest.mark.parametrize("shut", [errors.Throttled, errors.Offline, errors.HostBusy])
+def test_time_that_the_other_side_was_shut_does_not_age_a_task(shut):
+    assert decided(shut("429", delay_s=1e9)).task.waited_s == 0.0
 
-    assert throttled.task.waited_s == 0.0
+
+@pytest.mark.parametrize(
+    ("shut", "shut_s"), [(errors.Throttled, 8.0), (errors.Offline, 8.0), (errors.HostBusy, 0.0)]
+)
+def test_a_source_is_shut_in_this_process_by_what_shuts_it_whole(shut, shut_s):
+    assert decided(shut("429", delay_s=8.0)).shut_s == shut_s
 
 
 def test_a_task_that_waited_too_long_while_its_source_was_open_is_buried():
@@ -93,8 +102,13 @@ def test_out_of_budget_goes_to_the_head_and_comes_back_when_a_reservation_is_in_
     assert decided(errors.BudgetSpent("spent", delay_s=12.0)) == BackToHead(7.0)
 
 
-def test_a_blocked_source_rests_until_its_block_ends():
-    assert decided(errors.SourceBlocked("blocked", delay_s=40.0)) == BackToHead(40.0)
+def test_a_blocked_source_is_shut_until_its_block_ends():
+    assert decided(errors.SourceBlocked("blocked", delay_s=40.0)) == BackToHead(shut_s=40.0)
+
+
+@pytest.mark.parametrize("error", [errors.SourcePaused("by hand"), errors.SignedOut("401")])
+def test_a_paused_source_is_shut_until_it_is_resumed(error):
+    assert decided(error, attempts=4, max_attempts=5) == BackToHead(shut_s=math.inf)
 
 
 def test_an_orderly_hand_over_costs_nothing():

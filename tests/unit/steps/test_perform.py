@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -10,6 +11,8 @@ import pytest
 from core import errors
 from core.ledger.memory import MemoryLedger
 from core.model.end import EndState
+from core.model.request import Asked
+from core.model.switch import Pause, Switch
 from core.model.task import Kind, State, Task
 from core.ports import Copy, Superseded
 from core.steps.actions import Action, Publish
@@ -18,12 +21,11 @@ from core.steps.ends import dead_end, write_end
 from core.steps.heartbeat import Heartbeat
 from core.steps.perform import Performer
 from core.steps.run import Run
-from core.steps.throttling import FIRST_BLOCK_S, WITHOUT_A_WORD_S
 from tests.support.budget import OpenBudget
 from tests.support.clock import FakeClock
 from tests.support.queue import FakePublisher
 from tests.support.store import got, open_store, sha256
-from tests.support.tasks import an_image_task
+from tests.support.tasks import a_verify_task, an_image_task
 
 LEASE_S = 30.0
 FOLLOWING = an_image_task("https://pictures.example/2.jpg")
@@ -45,6 +47,8 @@ class Shop:
     runs: list[Run] = field(default_factory=list)
     ends: list[object] = field(default_factory=list)
     prompts: list[bool] = field(default_factory=list)
+    switch: Switch = field(default_factory=Switch)
+    pauses: list[tuple[str, str]] = field(default_factory=list)
 
     def __post_init__(self):
         self.store = open_store(self.root)
@@ -68,11 +72,13 @@ class Shop:
             budget=self.budget,
             publisher=self.publisher,
             heartbeat=self.heartbeat,
-            steps={Kind.IMAGE: step},
+            steps={Kind.IMAGE: step, Kind.VERIFY: step},
             clock=self.clock,
             lease_s=LEASE_S,
             deadline_s=600.0,
             on_end=self.ends.append,
+            switch=lambda _source: self.switch,
+            pause=lambda source, reason: self.pauses.append((source, reason)),
         )
         performer.perform(task, self.prompts.append)
 
@@ -206,20 +212,82 @@ def test_an_end_is_not_written_without_the_lease(shop):
     assert shop.store.media.newest(task.payload.media) is None
 
 
-@pytest.mark.parametrize(
-    ("told", "blocked"), [(8.0, 8.0), (None, WITHOUT_A_WORD_S), (0.0, FIRST_BLOCK_S)]
-)
-def test_a_throttled_answer_blocks_the_whole_source(shop, told, blocked):
-    def body(run):
-        raise errors.Throttled("429", delay_s=told, http_status=429)
+def failing(error: errors.HeadraceError) -> Body:
+    def body(_run: Run) -> Iterator[Action]:
+        raise error
         yield
 
-    shop.body = body
+    return body
+
+
+def test_a_throttled_answer_blocks_the_whole_source_and_the_task_waits_as_long(shop):
+    error = errors.Throttled("429", delay_s=8.0, http_status=429)
+    error.asked = Asked("pictures.example", "feed", era=7)
+    shop.body = failing(error)
+
     with pytest.raises(errors.Throttled) as caught:
         shop.perform(an_image_task())
 
-    assert shop.budget.blocks == [("feed", blocked)]
-    assert caught.value.delay_s == blocked
+    assert shop.budget.throttles == [("feed", 7, 8.0)]
+    assert caught.value.delay_s == 8.0
+    assert caught.value.token == shop.runs[0].token
+
+
+def test_what_a_failure_turns_out_to_be_carries_the_task_and_its_lease_too(shop):
+    error = errors.Throttled("429", http_status=429)
+    error.asked = Asked("pictures.example", "feed/pictures.example", era=7)
+    shop.body = failing(error)
+
+    with pytest.raises(errors.HostBusy) as caught:
+        shop.perform(an_image_task())
+
+    assert caught.value.task.state is State.LEASED
+    assert caught.value.token == shop.runs[0].token
+
+
+def test_an_expired_login_pauses_the_source_and_costs_the_task_nothing(shop):
+    shop.body = failing(errors.SignedOut("https://pictures.example/1.jpg: status 401"))
+
+    with pytest.raises(errors.SignedOut):
+        shop.perform(an_image_task())
+
+    assert shop.pauses == [("feed", "https://pictures.example/1.jpg: status 401")]
+
+
+# --- switches ---
+
+PAUSED = Switch(pause=Pause(reason="the site asked us to", since=1_000_000.0))
+
+
+def test_a_paused_sources_task_is_not_begun(shop):
+    shop.switch = PAUSED
+
+    with pytest.raises(errors.SourcePaused, match="the site asked us to") as caught:
+        shop.perform(an_image_task())
+
+    assert (caught.value.task, caught.value.token) == (an_image_task(), None)
+    assert shop.ledger.open_work("feed").leased == 0
+
+
+def test_a_join_asks_no_source_for_anything_and_goes_on_in_a_pause(shop):
+    shop.switch = PAUSED
+    shop.body = lambda _run: iter(())
+
+    shop.perform(a_verify_task())
+
+    assert len(shop.runs) == 1
+
+
+@pytest.mark.parametrize(("serial", "runs"), [(4_999, 0), (5_000, 1)])
+def test_what_waited_when_its_source_was_purged_is_dropped(shop, serial, runs, caplog):
+    caplog.set_level(logging.INFO)
+    shop.switch = Switch(purged_before=5_000)
+
+    shop.perform(an_image_task(serial=serial))
+
+    assert len(shop.runs) == runs
+    assert ("feed was purged" in caplog.text) == (runs == 0)
+    assert not shop.ledger.holds(an_image_task().id)
 
 
 def test_a_dead_tasks_letter_is_published_again_when_it_is_delivered_again(shop):
