@@ -22,6 +22,7 @@ from core.ports import Copy, Publisher
 from core.queue.consumer import LaneConsumer, Parts, RawDesk
 from core.queue.delivery import CurrentDelivery
 from core.queue.lanes import HEADRACE, lanes_of, with_shared
+from core.queue.outage import Outage
 from core.queue.retry import Retry, Shutdown
 from core.queue.turns import Turns
 
@@ -73,13 +74,14 @@ class HeadraceBroker(Broker):
         self.wake()
 
     def close_source(self, source: str) -> None:
-        """Hand on nothing of a source until `open_source`; its buffered deliveries go back."""
-        self.turns.close(source)
+        """A source is paused: hand on nothing of it until `open_source`; its buffered deliveries
+        go back."""
+        self.turns.pause(source)
         self.wake()
 
     def open_source(self, source: str) -> None:
-        """End a closure."""
-        self.turns.open(source)
+        """A source is resumed. A block that its own answers brought stands."""
+        self.turns.resume(source)
         self.wake()
 
     def wake(self) -> None:
@@ -152,6 +154,7 @@ class RabbitBroker(HeadraceBroker):
         self._every_lane = tuple(name for owner in with_shared(sources) for name in lanes_of(owner))
         self._lanes = self._every_lane
         self._consumer: LaneConsumer | None = None
+        self._outage = Outage(self.turns, retry.ask_shared_state, self.wake, stop, clock)
 
     @property
     def lanes(self) -> tuple[str, ...]:
@@ -179,7 +182,7 @@ class RabbitBroker(HeadraceBroker):
         try:
             self._consumer = LaneConsumer(
                 lambda on_arrival: LaneChannel(self._url, self._lanes, on_arrival),
-                Parts(self.turns, self._lanes, self._desk, self._clock, self.rng),
+                Parts(self.turns, self._lanes, self._desk, self._outage, self._clock, self.rng),
                 timeout_s=timeout / 1000,
             )
         except Misconfigured as error:

@@ -26,6 +26,7 @@ from core.model.task import NewerFormat, State
 from core.queue.delivery import Delivery, Origin
 from core.queue.lanes import lane, split_lane
 from core.queue.message import decode
+from core.queue.outage import Outage
 from core.queue.outcome import Settled, ToHead
 from core.queue.turns import Turns
 from core.queue.waiting import Waiting
@@ -36,7 +37,6 @@ if TYPE_CHECKING:  # it brings pika, which an embedded run does not need
 logger = logging.getLogger(__name__)
 
 HOLD_S = (1.0, 30.0)  # how long a delivery without an outcome rests, jittered
-SHARED_STATE_REST_S = 5.0  # without Redis no request may go out
 NEWER_FORMAT_S = 60.0  # until a worker that can read it may take it
 _OPEN = (State.PENDING, State.FAILED)  # what a message in a lane may be
 
@@ -66,6 +66,7 @@ class Parts:
     turns: Turns
     lanes: tuple[str, ...]
     desk: RawDesk
+    outage: Outage
     clock: Clock
     rng: random.Random
 
@@ -83,6 +84,7 @@ class LaneConsumer(Consumer):
         self._turns = parts.turns
         self._lanes = parts.lanes
         self._desk = parts.desk
+        self._outage = parts.outage
         self._clock = parts.clock
         self._rng = parts.rng
         self._timeout_s = timeout_s
@@ -198,7 +200,7 @@ class LaneConsumer(Consumer):
         if not self._turns.end(delivery, keep=ours):
             return
         if delivery.shared_state_down:
-            self._turns.close_all(SHARED_STATE_REST_S)
+            self._outage.begin()
         if ours:  # fact 2: another consumer's tag means another message here
             self._note(delivery)
         self._channel.wake()

@@ -20,7 +20,7 @@ from core.errors import Misconfigured
 from core.model.task import Kind, Task
 from core.ports import Copy, DeadLetter
 from core.queue.broker import HeadraceBroker
-from core.queue.consumer import HOLD_S, SHARED_STATE_REST_S
+from core.queue.consumer import HOLD_S
 from core.queue.delivery import Delivery, Origin
 from core.queue.lanes import HEADRACE, lane
 from core.queue.message import decode, encode
@@ -28,6 +28,8 @@ from core.queue.outcome import Settled, ToHead
 from core.queue.retry import Retry
 from core.queue.turns import Turns
 from core.queue.waiting import Waiting
+
+SHARED_STATE_REST_S = 5.0  # without the shared state no request may go out
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ class EmbeddedQueue:
         self._clock = clock
         self._rng = rng or random.Random()  # noqa: S311 - jitter
         self._lock = threading.Lock()
-        self._open = 0
+        self._open: Counter[str] = Counter()  # tasks that are not at their end, by source
         self._newest: dict[str, tuple[int, int]] = {}  # open copies' generation and serial, by task
         self._resting: Waiting[_Resting] = Waiting()
         self._at_rest: dict[str, _Resting] = {}  # by task; one that is not here is superseded
@@ -75,7 +77,7 @@ class EmbeddedQueue:
         with self._lock:
             for copy in window:
                 if self._is_news(copy.task):
-                    self._count(1)
+                    self._count(copy.task.source, 1)
                     self._supersede(copy.task)
                     self._put(_resting(copy.task), copy.delay_s)
         self.wake()
@@ -89,7 +91,13 @@ class EmbeddedQueue:
 
     def open_tasks(self) -> int:
         """Everything that is not at its end."""
-        return self._open
+        with self._lock:
+            return self._open.total()
+
+    def open_by_source(self) -> dict[str, int]:
+        """The same by source, joins too; a source without any is not named."""
+        with self._lock:
+            return {source: count for source, count in self._open.items() if count}
 
     def join(self, timeout_s: float | None = None) -> bool:
         """Wait until no task is open; False when the time passed first."""
@@ -121,7 +129,7 @@ class EmbeddedQueue:
                     if done:
                         self._drop_resting(delivery.task)
                     self._forget(delivery.task)
-                    self._count(-1)
+                    self._count(delivery.task.source, -1)
             case ToHead():
                 pass  # it lies in the turns' buffer again
             case None:
@@ -155,7 +163,7 @@ class EmbeddedQueue:
         """A copy that rests while a newer one is published would only be dropped when it comes:
         nobody shall wait for it until then."""
         if self._at_rest.pop(task.id, None) is not None:
-            self._count(-1)
+            self._count(task.source, -1)
 
     def _drop_resting(self, task: Task) -> None:
         """Of two copies at once (two last pieces of a video both have it joined) one waits for the
@@ -164,7 +172,7 @@ class EmbeddedQueue:
         if resting is not None and resting.generation <= task.generation:
             del self._at_rest[task.id]
             self._newest.pop(task.id, None)
-            self._count(-1)
+            self._count(task.source, -1)
 
     def _forget(self, task: Task) -> None:
         if self._newest.get(task.id) == (task.generation, task.serial):
@@ -174,7 +182,7 @@ class EmbeddedQueue:
         """A delivery without an outcome comes back, unless a newer copy carries its task."""
         age = (task.generation, task.serial)
         if self._newest.setdefault(task.id, age) > age:
-            self._count(-1)
+            self._count(task.source, -1)
         else:
             self._put(_resting(task), self._rng.uniform(*HOLD_S))
 
@@ -193,9 +201,9 @@ class EmbeddedQueue:
         origin = Origin(name, next(self._tags), self, now)
         self.turns.add(Delivery(message, task, origin))
 
-    def _count(self, change: int) -> None:
-        self._open += change
-        if self._open:
+    def _count(self, source: str, change: int) -> None:
+        self._open[source] += change
+        if self._open.total():
             self.idle.clear()
         else:
             self.idle.set()

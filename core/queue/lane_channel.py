@@ -5,6 +5,7 @@ Pika's errors leave here as Dramatiq's, which make Dramatiq start the consumer a
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -41,7 +42,8 @@ class LaneChannel:
     ) -> None:
         self._url = url
         self._on_arrival = on_arrival
-        self._consumed: set[str] = set()  # a lane's name is its consumer tag
+        self._consumed: dict[str, str] = {}  # consumer tags by lane
+        self._count = itertools.count(1)
         self._lost: set[str] = set()  # cancelled by RabbitMQ, to be declared again
         try:
             self._connection = pika.BlockingConnection(parameters(url, "consumer"))
@@ -73,15 +75,19 @@ class LaneChannel:
         with self._translated():
             if lane in self._lost:
                 self._declare(lane)
+            # Never the same tag again: 3.10.8 closes the channel (541) over a quorum queue that is
+            # consumed anew under a tag whose messages are still out.
+            tag = f"{lane}#{next(self._count)}"
             self._channel.basic_qos(prefetch_count=prefetch)
-            self._channel.basic_consume(lane, self._on_message, consumer_tag=lane)
-            self._consumed.add(lane)
+            self._channel.basic_consume(lane, self._on_message, consumer_tag=tag)
+            self._consumed[lane] = tag
 
     def cancel(self, lane: str) -> None:
         """Consume the lane no more; what pika has not yet shown goes back by itself."""
-        with self._translated():
-            self._consumed.discard(lane)
-            self._channel.basic_cancel(lane)
+        tag = self._consumed.pop(lane, None)  # RabbitMQ may have cancelled it meanwhile
+        if tag is not None:
+            with self._translated():
+                self._channel.basic_cancel(tag)
 
     def ack(self, tag: int) -> None:
         """The message is done with."""
@@ -132,14 +138,18 @@ class LaneChannel:
         self._lost.remove(lane)
 
     def _on_message(self, _channel: Any, method: Any, _properties: Any, body: bytes) -> None:  # noqa: ANN401 - pika is untyped
-        self._on_arrival(Arrived(method.consumer_tag, method.delivery_tag, body))
+        self._on_arrival(Arrived(_lane_of(method.consumer_tag), method.delivery_tag, body))
 
     def _on_cancelled(self, frame: Any) -> None:  # noqa: ANN401 - pika is untyped
         """RabbitMQ cancelled a lane: it was deleted, or lost its leader."""
-        lane = frame.method.consumer_tag
+        lane = _lane_of(frame.method.consumer_tag)
         logger.warning("lane %s: RabbitMQ cancelled it; declaring it again", lane)
-        self._consumed.discard(lane)
+        self._consumed.pop(lane, None)
         self._lost.add(lane)
+
+
+def _lane_of(consumer_tag: str) -> str:
+    return consumer_tag.rpartition("#")[0]
 
 
 def _not_opened(error: HeadraceError) -> Exception:

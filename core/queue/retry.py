@@ -24,6 +24,7 @@ from core.model.end import Failure
 from core.model.task import Task, subject
 from core.ports import Copy, DeadLetter, Ledger, Publisher
 from core.queue.delivery import Delivery
+from core.queue.lanes import HEADRACE
 from core.queue.outcome import Outcome, Settled, ToHead
 from core.steps.decide import (
     Again,
@@ -64,6 +65,10 @@ class Retry(Middleware):
     end_dead: EndDead
     clock: Clock
     rng: random.Random = field(default_factory=random.Random)
+
+    def ask_shared_state(self) -> None:
+        """Raise `SharedStateDown` while no task could be begun."""
+        self.ledger.open_work(HEADRACE)
 
     @property
     def actor_options(self) -> set[str]:
@@ -108,15 +113,15 @@ class Retry(Middleware):
         decision = decide(ended.task, error, self.policy, now=self.clock.now(), rng=self.rng)
         _say(decision, error)
         match decision:
-            case Again(task=task, delay_s=delay_s):
+            case Again(task=task, delay_s=delay_s, shut_s=shut_s):
                 self._publish_again(task, delay_s, ended.token)
-                return Settled(delivery.prompt)
+                return Settled(delivery.prompt, shut_s=shut_s)
             case Bury(task=task, failure=failure):
                 self._bury(task, failure.model_copy(update={"worker": worker_name()}))
                 return Settled(delivery.prompt)
-            case BackToHead(rest_s=rest_s):
+            case BackToHead(rest_s=rest_s, shut_s=shut_s):
                 self._release(ended)
-                return ToHead(rest_s)
+                return ToHead(rest_s, shut_s)
             case Drop():
                 return Settled(delivery.prompt)
             case Leave():

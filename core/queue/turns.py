@@ -1,5 +1,5 @@
-"""Which delivery is handed on next: slots per source, turns among sources and lanes, rests and
-closures. Pure: no I/O, one lock, a clock that is given.
+"""Which delivery is handed on next: turns among sources, and a slot of its source for each. Pure:
+no I/O, one lock, a clock that is given.
 
 It belongs to the process and outlives every connection: a slot is freed by the end of the very
 delivery that took it, once, whatever became of its connection.
@@ -7,114 +7,17 @@ delivery that took it, once, whatever became of its connection.
 
 from __future__ import annotations
 
-import math
 import threading
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
 from core.clock import Clock
 from core.queue.delivery import Delivery
 from core.queue.lanes import lanes_of, split_lane, with_shared
-from core.queue.outcome import Settled, ToHead
+from core.queue.outcome import ToHead
+from core.queue.slots import SourceSlots
 
-STALE_S = 60.0  # buffered so long: other processes shall have it (facts, RabbitMQ: prefetch)
-LONG_HELD_S = 300.0  # received so long ago: `consumer_timeout` (30 min) must start anew
-OTHERS_EVERY = 8  # each so many-th turn of a source goes to its other lanes
 DEFAULT_THREADS = 8  # as Dramatiq has
-
-
-@dataclass(slots=True)
-class _Source:
-    """One source's buffers and slots. Its callers hold the lock."""
-
-    wanted: int | None  # the `concurrency` setting
-    buffers: dict[str, deque[Delivery]]  # in the order of turns
-    slots: int = 1
-    in_hand: set[Delivery] = field(default_factory=set)
-    turn: int = 0
-    rest_until: float = 0.0  # monotonic seconds
-    closed_until: float = 0.0  # monotonic seconds
-    careful: bool = False  # one at a time, until one is granted at once
-    probe: Delivery | None = None  # that one
-    away: set[str] = field(default_factory=set)  # lanes cancelled until a slot is free
-
-    def size(self, threads: int) -> None:
-        """Slots: the setting, else a quarter of the threads; fewer than the threads, so that no
-        source takes them all."""
-        wanted = max(1, threads // 4) if self.wanted is None else self.wanted
-        self.slots = max(1, min(wanted, threads - 1))
-
-    def is_free(self, now: float) -> bool:
-        """Whether it could hand something on, had it anything."""
-        if now < max(self.rest_until, self.closed_until):
-            return False
-        if self.careful and self.probe is not None:
-            return False
-        return len(self.in_hand) < self.slots
-
-    def has_work(self) -> bool:
-        """Whether anything is buffered."""
-        return any(self.buffers.values())
-
-    def hand_on(self) -> Delivery:
-        """The next delivery, with a slot."""
-        delivery = self.buffers[self._next_lane()].popleft()
-        self.in_hand.add(delivery)
-        self.turn += 1
-        if self.careful:
-            self.probe = delivery
-        return delivery
-
-    def _next_lane(self) -> str:
-        first, *others = (lane for lane, buffer in self.buffers.items() if buffer)
-        round_, place = divmod(self.turn, OTHERS_EVERY)
-        if others and place == OTHERS_EVERY - 1:
-            return others[round_ % len(others)]
-        return first
-
-    def learn(self, delivery: Delivery, now: float) -> None:
-        """What the end of a delivery says about the source's budget."""
-        if delivery is self.probe:
-            self.probe = None
-            if isinstance(delivery.outcome, Settled) and delivery.outcome.prompt:
-                self.careful = False
-        if isinstance(delivery.outcome, ToHead):
-            self.careful = True
-            self.rest_until = max(self.rest_until, now + delivery.outcome.rest_s)
-
-    def put_back(self, delivery: Delivery) -> None:
-        """To its lane's head, but behind what arrived before it and went back too."""
-        buffer = self.buffers[delivery.lane]
-        earlier = []
-        while buffer and buffer[0].origin.tag < delivery.origin.tag:
-            earlier.append(buffer.popleft())
-        buffer.appendleft(delivery)
-        buffer.extendleft(reversed(earlier))
-
-    def take_surplus(self, now: float) -> list[Delivery]:
-        """Remove what has lain too long; a lane with a stale delivery goes away."""
-        taken: list[Delivery] = []
-        for lane, buffer in self.buffers.items():
-            if any(now - waiting.waiting_since >= STALE_S for waiting in buffer):
-                self.away.add(lane)
-                taken += _take(buffer)
-                continue
-            old = [d for d in buffer if now - d.origin.received_at >= LONG_HELD_S]
-            for delivery in old:
-                buffer.remove(delivery)
-            taken += old
-        return taken
-
-    def take_all(self) -> list[Delivery]:
-        """Remove everything buffered."""
-        return [delivery for buffer in self.buffers.values() for delivery in _take(buffer)]
-
-
-def _take(buffer: deque[Delivery]) -> list[Delivery]:
-    taken = list(buffer)
-    buffer.clear()
-    return taken
 
 
 class Turns:
@@ -127,12 +30,13 @@ class Turns:
         self._clock = clock
         self._lock = threading.Lock()
         self._sources = {
-            name: _Source(wanted, {lane: deque() for lane in lanes_of(name)})
+            name: SourceSlots(wanted, {lane: deque() for lane in lanes_of(name)})
             for name, wanted in with_shared(sources).items()
         }
         self._order = deque(self._sources.values())
         self._threads = threads
         self._stopped = False
+        self._closed_until = 0.0  # monotonic seconds
         self.start(threads)
 
     # --- the process ---
@@ -168,25 +72,26 @@ class Turns:
         on."""
         with self._lock:
             now = self._clock.monotonic()
-            if not self._has_thread():
+            if not self._may_hand_on(now):
                 return None
             for _ in range(len(self._order)):
                 source = self._order[0]
                 self._order.rotate(-1)
                 if source.has_work() and source.is_free(now):
-                    return source.hand_on()
+                    delivery = source.hand_on()
+                    self._mark_stuck(now)
+                    return delivery
             return None
 
     def granted(self, delivery: Delivery) -> bool:
-        """A delivery's first token came: the next one may be tried while it runs, and if it came at
-        once, its source needs no more care. Returns whether any of that is news: hardly ever, and
-        then the consumer, which would take the place of a worker for a moment, sleeps on."""
+        """A delivery's first token came. Returns whether that is news for its source: hardly ever,
+        and then the consumer, which would take the place of a worker for a moment, sleeps on."""
         source = self._sources[delivery.source]
-        if delivery is not source.probe:  # it became the probe before it was handed on, if at all
+        if not source.is_probe(delivery):
             return False
         with self._lock:
-            if delivery is source.probe:
-                source.careful, source.probe = not delivery.prompt, None
+            if source.is_probe(delivery):
+                source.granted(delivery.prompt)
         return True
 
     def end(self, delivery: Delivery, *, keep: bool) -> bool:
@@ -199,6 +104,8 @@ class Turns:
             source.in_hand.remove(delivery)
             now = self._clock.monotonic()
             source.learn(delivery, now)
+            self._shut(delivery, now)
+            self._mark_stuck(now)
             if keep and isinstance(delivery.outcome, ToHead):
                 source.put_back(delivery.again(now))
             return True
@@ -208,9 +115,10 @@ class Turns:
         after `stop`, and what has lain here too long."""
         with self._lock:
             now = self._clock.monotonic()
+            still = self._is_still(now)
             taken: list[Delivery] = []
             for source in self._order:
-                shut = self._stopped or now < source.closed_until
+                shut = still or source.is_shut(now)
                 taken += source.take_all() if shut else source.take_surplus(now)
             return taken
 
@@ -223,28 +131,35 @@ class Turns:
 
     # --- sources and lanes ---
 
-    def close(self, source: str, seconds: float = math.inf) -> None:
-        """Hand on nothing of a source for so long, or until `open`."""
+    def pause(self, source: str) -> None:
+        """Hand on nothing of a source until `resume`. One without lanes here is none of ours."""
         with self._lock:
-            self._shut(self._sources[source], seconds)
+            if source in self._sources:
+                self._sources[source].pause()
+
+    def resume(self, source: str) -> None:
+        """End a pause."""
+        with self._lock:
+            if source in self._sources:
+                self._sources[source].resume()
 
     def close_all(self, seconds: float) -> None:
-        """Hand on nothing of any source for so long."""
+        """Hand on nothing of any source for so long, or until `open_all`."""
         with self._lock:
-            for source in self._order:
-                self._shut(source, seconds)
+            ends = self._clock.monotonic() + seconds
+            self._closed_until = max(self._closed_until, ends)
 
-    def open(self, source: str) -> None:
-        """End a closure."""
+    def open_all(self) -> None:
+        """End what `close_all` began; each source's own rests and closures stand."""
         with self._lock:
-            self._sources[source].closed_until = 0.0
+            self._closed_until = 0.0
 
     def open_lanes(self, lanes: Iterable[str]) -> set[str]:
         """Which of these lanes shall be consumed now."""
         with self._lock:
-            if self._stopped:
-                return set()
             now = self._clock.monotonic()
+            if self._is_still(now):
+                return set()
             for source in self._order:
                 if source.away and self._has_thread() and source.is_free(now):
                     source.away.clear()
@@ -270,18 +185,31 @@ class Turns:
         ends, none when one has just ended."""
         with self._lock:
             now = self._clock.monotonic()
-            if self._has_thread() and any(s.has_work() and s.is_free(now) for s in self._order):
+            if self._may_hand_on(now) and any(s.has_work() and s.is_free(now) for s in self._order):
                 return 0.0
-            ends = (max(source.rest_until, source.closed_until) for source in self._order)
+            ends = (self._closed_until, *(source.opens_at() for source in self._order))
             return min([limit_s, *(end - now for end in ends if end > now)])
 
+    def _may_hand_on(self, now: float) -> bool:
+        return self._has_thread() and not self._is_still(now)
+
+    def _is_still(self, now: float) -> bool:
+        return self._stopped or now < self._closed_until
+
     def _has_thread(self) -> bool:
-        taken = sum(len(source.in_hand) for source in self._order)
-        return not self._stopped and taken < self._threads
+        return sum(len(source.in_hand) for source in self._order) < self._threads
 
     def _is_wanted(self, lane: str, now: float) -> bool:
         source = self._sources[split_lane(lane)[0]]
-        return now >= source.closed_until and lane not in source.away
+        return not source.is_shut(now) and lane not in source.away
 
-    def _shut(self, source: _Source, seconds: float) -> None:
-        source.closed_until = max(source.closed_until, self._clock.monotonic() + seconds)
+    def _shut(self, delivery: Delivery, now: float) -> None:
+        """Of the task's own source: a shared lane's slots are everybody's."""
+        source = self._sources.get(delivery.task.source)
+        if source and delivery.outcome and delivery.outcome.shut_s > 0:
+            source.shut(delivery.outcome.shut_s, now)
+
+    def _mark_stuck(self, now: float) -> None:
+        has_thread = self._has_thread()
+        for source in self._order:
+            source.mark_stuck(now, has_thread=has_thread)

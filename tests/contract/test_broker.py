@@ -4,6 +4,7 @@ pass the same tests."""
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -286,6 +287,51 @@ def test_a_closed_source_waits_and_an_opened_one_goes_on(harness: Harness) -> No
         eventually(lambda: len(harness.steps.ended) == 3, "the closed source's tasks")
 
     assert closed == ["b"]
+
+
+@pytest.mark.parametrize(
+    "told", [errors.SourceBlocked("it said so", delay_s=1.5), errors.Throttled("so", delay_s=1.5)]
+)
+def test_a_source_that_one_run_finds_blocked_is_left_alone_until_the_block_ends(
+    harness: Harness, told: errors.Postponed
+) -> None:
+    first, second = image("1"), image("2")
+    seen: list[float] = []
+
+    def blocked(_task: Task) -> None:
+        seen.append(time.monotonic())
+        raise told
+
+    harness.steps.plan(first, blocked)
+    harness.steps.plan(second, lambda _task: seen.append(time.monotonic()))
+    harness.put(first, second)
+    with working(harness.broker):
+        eventually(lambda: len(harness.steps.ended) == 2, "both after the block")
+
+    assert seen[1] - seen[0] >= 1.5
+    assert (harness.steps.count(first), harness.steps.count(second)) == (2, 1)
+    assert harness.left() == 0
+
+
+def test_a_pause_outlasts_a_block(harness: Harness) -> None:
+    task = image("1")
+
+    def paused_meanwhile(_task: Task) -> None:
+        harness.broker.close_source("a")
+        raise errors.SourceBlocked("it said «slower»", delay_s=0.2)
+
+    harness.steps.plan(task, paused_meanwhile)
+    harness.put(task)
+    with working(harness.broker):
+        eventually(lambda: harness.steps.runs, "it is paused")
+        eventually(lambda: harness.ready("a") == 1, "the task waits")
+        harness.put(*(image(str(n), source="b") for n in range(20)))
+        eventually(lambda: len(harness.steps.ended) == 20, "the other source's tasks")
+        waiting = harness.steps.count(task)
+        harness.broker.open_source("a")
+        eventually(lambda: len(harness.steps.ended) == 21, "it goes on once resumed")
+
+    assert waiting == 1
 
 
 class BrokenHook(Middleware):

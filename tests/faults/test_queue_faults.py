@@ -23,13 +23,12 @@ from core.clock import SystemClock
 from core.model.task import Task
 from core.ports import Copy
 from core.queue import broker as broker_module
-from core.queue import depth, lanes, turns
+from core.queue import depth, lanes, slots
 from core.queue.broker import RabbitBroker
 from core.queue.message import to_message
 from core.queue.publisher import RabbitPublisher
-from scripts.servers.rabbitmq import Ports, RabbitNode
 from tests.support.queue import Gate, Shortest, Steps, a_retry, eventually, working
-from tests.support.rabbitmq import Server, VirtualHost, fresh_vhost
+from tests.support.rabbitmq import VirtualHost, fresh_vhost, impatient_server
 from tests.support.tasks import an_image_task
 
 pytestmark = pytest.mark.rabbitmq
@@ -312,34 +311,12 @@ def test_a_worker_without_rabbitmq_says_so_and_waits(caplog: pytest.LogCaptureFi
     assert "secret" not in caplog.text
 
 
-class Impatient(RabbitNode):
-    """Closes a channel over a delivery of six seconds; looks every second, not every minute."""
-
-    def _environment(self) -> dict[str, str]:
-        given = super()._environment()
-        given["RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS"] += (
-            " -rabbit consumer_timeout 6000 -rabbit channel_tick_interval 1000"
-        )
-        return given
-
-
-@contextmanager
-def impatient_server(folder: Path) -> Iterator[Server]:
-    node = Impatient(folder, Ports.free(), user="test", password="impatient")
-    try:
-        node.start()
-        yield Server(node.url, node.api, node)
-    finally:
-        node.process.kill()
-        node.stop()
-
-
 @pytest.mark.skipif(bool(os.environ.get("HEADRACE_TEST_RABBITMQ_URL")), reason="needs its own node")
 def test_row_23_a_run_longer_than_the_consumer_timeout_is_repeated_once_and_delays_no_other(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """RabbitMQ closes the channel over one long run; what merely waits does not lie so long."""
-    monkeypatch.setattr(turns, "STALE_S", 1.0)
+    monkeypatch.setattr(slots, "STALE_S", 1.0)
     with (
         impatient_server(tmp_path) as server,
         fresh_vhost(server) as vhost,

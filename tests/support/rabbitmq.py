@@ -97,6 +97,29 @@ def running_server(extra_conf: str = "") -> Iterator[Server]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+class Impatient(RabbitNode):
+    """Closes a channel over a delivery of six seconds; looks every second, not every minute."""
+
+    def _environment(self) -> dict[str, str]:
+        given = super()._environment()
+        given["RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS"] += (
+            " -rabbit consumer_timeout 6000 -rabbit channel_tick_interval 1000"
+        )
+        return given
+
+
+@contextmanager
+def impatient_server(folder: Path) -> Iterator[Server]:
+    """A node of its own whose `consumer_timeout` is six seconds, for as long as the block runs."""
+    node = Impatient(folder, Ports.free(), user="test", password="impatient", extra_conf=QUICK)
+    try:
+        node.start()
+        yield Server(node.url, node.api, node)
+    finally:
+        node.process.kill()
+        node.stop()
+
+
 @contextmanager
 def fresh_vhost(server: Server) -> Iterator[VirtualHost]:
     """A virtual host that goes with the block."""

@@ -17,7 +17,8 @@ from core.queue.lane_channel import Arrived
 from core.queue.lanes import HEADRACE, lane, lanes_of
 from core.queue.message import encode, to_message
 from core.queue.outcome import Settled, ToHead
-from core.queue.turns import STALE_S, Turns
+from core.queue.slots import STALE_S
+from core.queue.turns import Turns
 from tests.support.clock import FakeClock
 from tests.support.queue import FakePublisher, eventually
 from tests.support.tasks import an_image_task
@@ -73,6 +74,16 @@ class FakeChannel:
         self.done.append((what, which))
 
 
+class FakeOutage:
+    """Counts how often it was told."""
+
+    def __init__(self) -> None:
+        self.begun = 0
+
+    def begin(self) -> None:
+        self.begun += 1
+
+
 class Bench:
     """A process: turns that last, and a consumer on its channel."""
 
@@ -80,13 +91,14 @@ class Bench:
         self.clock = FakeClock()
         self.turns = Turns(sources or {"a": 2}, self.clock)
         self.desk = FakePublisher()
+        self.outage = FakeOutage()
         self.lanes = tuple(name for source in sources or {"a": 2} for name in lanes_of(source))
         self.connect()
 
     def connect(self) -> None:
         self.consumer = LaneConsumer(
             self._open,
-            Parts(self.turns, self.lanes, self.desk, self.clock, random.Random(1)),
+            Parts(self.turns, self.lanes, self.desk, self.outage, self.clock, random.Random(1)),
             timeout_s=1.0,
         )
 
@@ -313,7 +325,7 @@ def test_a_closed_sources_lanes_are_cancelled_before_its_messages_go_back() -> N
     bench = Bench(a=1)
     bench.put("1", "2")
     bench.take()
-    bench.turns.close("a")
+    bench.turns.pause("a")
     next(bench.consumer)
     next(bench.consumer)
 
@@ -324,28 +336,67 @@ def test_a_closed_sources_lanes_are_cancelled_before_its_messages_go_back() -> N
 
 def test_an_opened_sources_lanes_are_consumed_again() -> None:
     bench = Bench(a=1)
-    bench.turns.close("a")
+    bench.turns.pause("a")
     next(bench.consumer)
     closed = set(bench.channel.lanes)
-    bench.turns.open("a")
+    bench.turns.resume("a")
     next(bench.consumer)
 
     assert (closed, bench.channel.lanes) == (set(), set(lanes_of("a")))
 
 
-def test_a_delivery_that_found_no_shared_state_closes_every_source_for_a_while() -> None:
+def test_a_delivery_that_found_no_shared_state_tells_the_outage() -> None:
+    bench = Bench(a=1)
+    bench.put("1", "2")
+    healthy, other = bench.take(), None
+    bench.end(healthy, Settled())
+    other = bench.take()
+    other.shared_state_down = True
+    before = bench.outage.begun
+    bench.end(other, None)
+
+    assert (before, bench.outage.begun) == (0, 1)
+
+
+def test_while_all_is_closed_no_lane_is_consumed() -> None:
     bench = Bench(a=1, b=1)
-    bench.put("1")
-    delivery = bench.take()
-    delivery.shared_state_down = True
-    bench.end(delivery, None)
+    next(bench.consumer)
+    bench.turns.close_all(5.0)
     next(bench.consumer)
     closed = set(bench.channel.lanes)
-    bench.clock.advance(5.0)
+    bench.turns.open_all()
     next(bench.consumer)
 
     assert closed == set()
     assert bench.channel.lanes == set(bench.lanes)
+
+
+def test_a_run_that_learns_of_a_block_has_what_was_prefetched_given_back_once() -> None:
+    bench = Bench(a=2, b=1)
+    bench.put("1", "2", "3")
+    bench.put("4", source="b")
+    first, _, second = bench.take(), bench.take(), bench.take()  # a's, b's, a's
+    bench.end(first, ToHead(shut_s=30.0))
+    next(bench.consumer)
+    bench.end(second, ToHead(shut_s=30.0))
+    next(bench.consumer)
+    next(bench.consumer)
+    gone_back = [which for what, which in bench.channel.done if what == "back"]
+
+    assert gone_back == [1, 3, 2]
+    assert bench.channel.lanes == set(lanes_of("b"))
+
+
+def test_a_blocked_source_is_consumed_again_when_its_block_ends() -> None:
+    bench = Bench(a=2)
+    bench.put("1")
+    bench.end(bench.take(), Settled(shut_s=30.0))
+    next(bench.consumer)
+    shut = set(bench.channel.lanes)
+    bench.clock.advance(30.0)
+    next(bench.consumer)
+
+    assert (shut, bench.channel.lanes) == (set(), set(lanes_of("a")))
 
 
 def test_what_lay_here_for_a_minute_goes_back_and_its_lane_is_cancelled() -> None:

@@ -128,6 +128,35 @@ def test_an_end_told_twice_counts_once() -> None:
     assert bench.queue.open_tasks() == 1
 
 
+def test_open_tasks_are_told_by_source_with_its_joins() -> None:
+    bench = Bench(feed=1, other=1)
+    bench.put("1", "2")
+    bench.put("3", delay_s=9.0)
+    bench.queue.publish([Copy(a_discover_task(source="other")), Copy(a_verify_task(source="feed"))])
+    bench.take()
+
+    assert bench.queue.open_by_source() == {"feed": 4, "other": 1}
+
+
+def test_a_source_whose_tasks_are_all_at_their_end_is_not_named() -> None:
+    bench = Bench(feed=1, other=1)
+    bench.put("1")
+    bench.end(bench.take(), Settled())
+
+    assert bench.queue.open_by_source() == {}
+
+
+def test_a_blocked_sources_tasks_wait_here_until_its_block_ends() -> None:
+    bench = Bench(feed=1)
+    bench.put("1", "2")
+    bench.end(bench.take(), ToHead(shut_s=30.0))
+    during = bench.queue.take(29.0)
+    bench.take(timeout_s=2.0)
+
+    assert during is None
+    assert bench.queue.open_tasks() == 2
+
+
 def test_depth_is_what_is_ready_of_a_source() -> None:
     bench = Bench(feed=1, other=1)
     bench.put("1", "2")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import random
 import signal
 import threading
@@ -12,10 +13,11 @@ import pytest
 from core import errors
 from core.model.end import Failure
 from core.model.task import State, Task
+from core.queue import retry as retry_module
 from core.queue.delivery import Delivery
 from core.queue.outcome import Settled, ToHead
 from core.queue.retry import Retry, Shutdown, hear_once, worker_name
-from core.steps.decide import RetryPolicy
+from core.steps.decide import Again, BackToHead, RetryPolicy
 from tests.support.clock import FakeClock
 from tests.support.queue import FakeLedger, FakePublisher, a_delivery
 from tests.support.tasks import an_image_task
@@ -151,6 +153,25 @@ def test_a_spent_budget_sends_the_delivery_to_the_head_and_ends_its_lease() -> N
     assert delivery.outcome == ToHead(rest_s=2.0)
     assert desk.ledger.calls == ["release t1"]
     assert desk.publisher.copies == []
+
+
+def test_a_decision_that_shuts_the_source_has_an_outcome_that_does(monkeypatch) -> None:
+    decisions = iter([BackToHead(shut_s=math.inf), Again(an_image_task(), 9.0, shut_s=8.0)])
+    monkeypatch.setattr(retry_module, "decide", lambda *_, **__: next(decisions))
+    desk = Desk()
+    paused, blocked = (desk.after(errors.Postponed("wait")) for _ in range(2))
+
+    assert paused.outcome == ToHead(shut_s=math.inf)
+    assert blocked.outcome == Settled(shut_s=8.0)
+
+
+def test_the_shared_state_can_be_asked_whether_it_is_there() -> None:
+    desk = Desk()
+    desk.ledger.broken = errors.SharedStateDown("no Redis")
+    desk.ledger.open_work = lambda _source: desk.ledger._note("asked")
+
+    with pytest.raises(errors.SharedStateDown):
+        desk.retry.ask_shared_state()
 
 
 def test_going_to_the_head_without_a_lease_asks_nothing_of_the_ledger() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from core.model.task import Task
 from core.queue.delivery import Delivery
 from core.queue.outcome import Settled, ToHead
-from core.queue.turns import LONG_HELD_S, STALE_S, Turns
+from core.queue.slots import LONG_HELD_S, PAUSE_TOLD_S, STALE_S
+from core.queue.turns import Turns
 from tests.support.clock import FakeClock
 from tests.support.queue import a_delivery
 from tests.support.tasks import a_discover_task, a_fragment_task, a_verify_task, an_image_task
@@ -284,7 +287,7 @@ def test_a_closed_source_reports_what_was_buffered_once() -> None:
     hand = Hand({"a": 1, "b": 1})
     hand.add("a", count=2)
     hand.add("b")
-    hand.turns.close("a")
+    hand.turns.pause("a")
 
     assert tags(hand.turns.surplus()) == [1, 2]
     assert hand.turns.surplus() == []
@@ -292,15 +295,15 @@ def test_a_closed_source_reports_what_was_buffered_once() -> None:
 
 def test_a_closed_source_wants_none_of_its_lanes() -> None:
     hand = Hand({"a": 1, "b": 1})
-    hand.turns.close("a")
+    hand.turns.pause("a")
 
     assert hand.turns.open_lanes(["a.image", "b.image"]) == {"b.image"}
 
 
 def test_an_opened_source_goes_on() -> None:
     hand = Hand({"a": 1})
-    hand.turns.close("a")
-    hand.turns.open("a")
+    hand.turns.pause("a")
+    hand.turns.resume("a")
     hand.add()
 
     assert hand.turns.open_lanes(["a.image"]) == {"a.image"}
@@ -309,13 +312,218 @@ def test_an_opened_source_goes_on() -> None:
 
 def test_a_timed_closure_ends_by_itself_and_leaves_a_lasting_one_alone() -> None:
     hand = Hand({"a": 1, "b": 1})
-    hand.turns.close("a")
+    hand.turns.pause("a")
     hand.turns.close_all(5.0)
     before = hand.turns.open_lanes(["a.image", "b.image"])
     hand.clock.advance(5.0)
 
     assert before == set()
     assert hand.turns.open_lanes(["a.image", "b.image"]) == {"b.image"}
+
+
+# --- blocks and pauses ---
+
+
+@pytest.mark.parametrize("outcome", [ToHead(shut_s=30.0), Settled(shut_s=30.0)])
+def test_a_block_that_one_run_learns_of_closes_its_source_at_once(outcome) -> None:
+    hand = Hand({"a": 2, "b": 1})
+    hand.add("a", count=3)
+    hand.add("b")
+    (first,) = hand.take()
+    hand.end(first, outcome, keep=False)
+
+    assert [d.source for d in hand.take(4)] == ["b"]
+    assert tags(hand.turns.surplus()) == [2, 3]
+    assert hand.turns.open_lanes(["a.image", "b.image"]) == {"b.image"}
+
+
+def test_what_ends_while_its_source_is_blocked_goes_back_too() -> None:
+    hand = Hand({"a": 2})
+    hand.add(count=2)
+    first, second = hand.take(2)
+    hand.end(first, ToHead(shut_s=30.0))
+    gone = tags(hand.turns.surplus())
+    hand.end(second, ToHead(shut_s=29.0))
+
+    assert (gone, tags(hand.turns.surplus())) == ([1], [2])
+
+
+def test_the_longer_block_stands() -> None:
+    hand = Hand({"a": 2})
+    hand.add(count=2)
+    first, second = hand.take(2)
+    hand.end(first, Settled(shut_s=30.0))
+    hand.end(second, Settled(shut_s=5.0))
+    hand.clock.advance(29.0)
+
+    assert hand.turns.open_lanes(["a.image"]) == set()
+
+
+def test_after_a_block_one_is_tried_at_a_time_until_its_token_comes_at_once() -> None:
+    hand = Hand({"a": 3})
+    hand.add(count=1)
+    (first,) = hand.take()
+    hand.end(first, Settled(prompt=True, shut_s=30.0))
+    hand.clock.advance(30.0)
+    hand.add(count=5)
+    (probe,) = tried = hand.take(5)
+    probe.prompt = True
+    hand.turns.granted(probe)
+
+    assert tags(tried) == [2]
+    assert len(hand.take(5)) == 2
+
+
+def test_the_wait_ends_with_a_block() -> None:
+    hand = Hand({"a": 1})
+    hand.add()
+    (first,) = hand.take()
+    hand.end(first, Settled(shut_s=0.25))
+
+    assert hand.turns.wait_s(1.0) == pytest.approx(0.25)
+
+
+def test_a_pause_outlasts_a_block() -> None:
+    hand = Hand({"a": 2})
+    hand.add()
+    (first,) = hand.take()
+    hand.turns.pause("a")
+    hand.end(first, Settled(shut_s=30.0))
+    hand.clock.advance(1e6)
+
+    assert hand.turns.open_lanes(["a.image"]) == set()
+
+
+def test_a_block_outlasts_a_pause() -> None:
+    hand = Hand({"a": 2})
+    hand.add()
+    (first,) = hand.take()
+    hand.turns.pause("a")
+    hand.end(first, Settled(shut_s=30.0))
+    hand.turns.resume("a")
+    before = hand.turns.open_lanes(["a.image"])
+    hand.clock.advance(30.0)
+
+    assert (before, hand.turns.open_lanes(["a.image"])) == (set(), {"a.image"})
+
+
+def test_a_run_that_learns_of_a_pause_closes_its_source_at_once() -> None:
+    hand = Hand({"a": 2})
+    hand.add(count=2)
+    (first,) = hand.take()
+    hand.end(first, ToHead(shut_s=math.inf))
+
+    assert hand.take() == []
+    assert tags(hand.turns.surplus()) == [1, 2]
+
+
+def test_a_runs_word_of_a_pause_that_is_over_does_not_pause_for_ever() -> None:
+    """It may have begun before a person resumed the source, and end after."""
+    hand = Hand({"a": 2})
+    hand.add()
+    (first,) = hand.take()
+    hand.turns.pause("a")
+    hand.turns.resume("a")
+    hand.end(first, ToHead(shut_s=math.inf))
+    hand.clock.advance(PAUSE_TOLD_S)
+
+    assert hand.turns.open_lanes(["a.image"]) == {"a.image"}
+
+
+def test_a_runs_word_of_a_pause_does_not_shorten_it() -> None:
+    hand = Hand({"a": 2})
+    hand.add()
+    (first,) = hand.take()
+    hand.turns.pause("a")
+    hand.end(first, ToHead(shut_s=math.inf))
+    hand.clock.advance(1e6)
+
+    assert hand.turns.open_lanes(["a.image"]) == set()
+
+
+def test_a_pause_of_a_source_that_the_settings_lack_is_no_error() -> None:
+    hand = Hand({"a": 1})
+    hand.turns.pause("gone")
+    hand.turns.resume("gone")
+    hand.add()
+
+    assert len(hand.take()) == 1
+
+
+def test_a_join_that_learns_of_its_sources_block_closes_that_source_and_no_joins() -> None:
+    hand = Hand({"a": 1, "headrace": 2})
+    hand.add(task=a_verify_task("1", source="a"))
+    (join,) = hand.take()
+    hand.end(join, Settled(shut_s=30.0))
+
+    assert hand.turns.open_lanes(["a.image", "headrace.verify"]) == {"headrace.verify"}
+
+
+def test_while_all_is_closed_nothing_is_handed_on_and_everything_goes_back() -> None:
+    hand = Hand({"a": 1, "b": 1})
+    hand.add("a")
+    hand.add("b")
+    hand.turns.close_all(60.0)
+
+    assert hand.take(2) == []
+    assert sorted(tags(hand.turns.surplus())) == [1, 2]
+    assert hand.turns.wait_s(100.0) == pytest.approx(60.0)
+
+
+def test_opening_all_leaves_a_blocked_and_a_paused_source_closed() -> None:
+    hand = Hand({"a": 1, "b": 1, "c": 1})
+    hand.add("a")
+    (first,) = hand.take()
+    hand.turns.close_all(60.0)
+    hand.end(first, Settled(shut_s=30.0))
+    hand.turns.pause("b")
+    hand.turns.open_all()
+
+    assert hand.turns.open_lanes(["a.image", "b.image", "c.image"]) == {"c.image"}
+
+
+# --- what goes back ---
+
+
+def test_what_waits_for_tokens_alone_does_not_go_back() -> None:
+    """Half a request a second and sixty slots: the buffer lasts two minutes, and nothing of it
+    circulates."""
+    hand = Hand({"a": 60}, threads=64)
+    hand.add(count=61)
+    (probe,) = hand.take()
+    gone = []
+    for _ in range(60):
+        hand.end(probe, ToHead(rest_s=0.5))
+        hand.clock.advance(1.0)
+        (probe,) = hand.take(2)
+        hand.clock.advance(1.0)
+        gone += hand.turns.surplus()
+        probe.prompt = False
+        hand.end(probe, Settled(prompt=False))
+        (probe,) = hand.take(2)
+
+    assert gone == []
+
+
+def test_what_waits_behind_slots_that_come_free_now_and_then_does_not_go_back() -> None:
+    hand = Hand({"a": 1})
+    hand.add(count=4)
+    for _ in range(3):
+        (running,) = hand.take()
+        hand.clock.advance(STALE_S - 1)
+
+        assert hand.turns.surplus() == []
+        hand.end(running, Settled())
+
+
+def test_what_waits_for_a_thread_for_a_minute_goes_back_though_its_slots_are_free() -> None:
+    hand = Hand({"a": 1, "b": 1, "c": 1}, threads=2)
+    for source in ("a", "b", "c"):
+        hand.add(source)
+    hand.take(2)
+    hand.clock.advance(STALE_S)
+
+    assert tags(hand.turns.surplus()) == [3]
 
 
 def test_what_was_buffered_for_a_minute_goes_back_with_its_whole_lane() -> None:
@@ -376,7 +584,7 @@ def test_the_wait_ends_with_a_rest() -> None:
 
 def test_the_wait_has_the_limit_that_is_given() -> None:
     hand = Hand({"a": 1})
-    hand.turns.close("a")
+    hand.turns.pause("a")
 
     assert hand.turns.wait_s(1.0) == 1.0
 
@@ -432,7 +640,7 @@ def test_joins_of_a_closed_source_go_on() -> None:
     hand = Hand({"a": 1, "headrace": 2})
     hand.add("a")
     hand.add(task=a_verify_task(source="a"))
-    hand.turns.close("a")
+    hand.turns.pause("a")
 
     assert tags(hand.take(10)) == [2]
     assert hand.turns.open_lanes(["a.image", "headrace.verify"]) == {"headrace.verify"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 
 from hypothesis import given
@@ -20,10 +21,11 @@ SOURCES = {"a": 1, "b": 2, "c": None}
 THREADS = 4
 
 names = st.sampled_from(sorted(SOURCES))
+shut = st.sampled_from([0.0, 0.5, 90.0, math.inf])
 outcomes = st.one_of(
     st.none(),
-    st.builds(Settled, st.booleans()),
-    st.builds(ToHead, st.sampled_from([0.0, 0.5, 90.0])),
+    st.builds(Settled, st.booleans(), shut_s=shut),
+    st.builds(ToHead, st.sampled_from([0.0, 0.5, 90.0]), shut),
 )
 
 
@@ -82,7 +84,11 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule(source=names, opened=st.booleans())
     def close_or_open(self, source: str, opened: bool) -> None:
-        (self.turns.open if opened else self.turns.close)(source)
+        (self.turns.resume if opened else self.turns.pause)(source)
+
+    @rule(opened=st.booleans())
+    def close_or_open_all(self, opened: bool) -> None:
+        self.turns.open_all() if opened else self.turns.close_all(30.0)
 
     @rule()
     def give_back(self) -> None:
