@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,22 +10,12 @@ from typing import Any
 import click
 
 from core.cli.embedded_run import EmbeddedRun
-from core.cli.options import in_store, networks, settings_options
+from core.cli.options import RATE, in_store, networks, number, settings_options
 from core.settings import Settings
 from core.steps.trigger import Feed, find_feed
 
 DEFAULT_CONCURRENCY = 8
 _MOST_THREADS = 256
-_RATE = click.FloatRange(min=0, min_open=True, max=1e6)
-
-
-def _number(
-    _context: click.Context, _parameter: click.Parameter, rate: float | None
-) -> float | None:
-    """Refuse NaN, which no range does: it is neither below nor above. A callback of click's."""
-    if rate is not None and math.isnan(rate):
-        raise click.BadParameter("nan is no number of requests.")
-    return rate
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +42,8 @@ class Wishes:
 )
 @click.option(
     "--rate",
-    type=_RATE,
-    callback=_number,
+    type=RATE,
+    callback=number,
     metavar="R",
     help="Requests a second at most. Default: 10.",
 )
@@ -112,6 +101,10 @@ def crawl(
 
     Run the same command again at any time: it goes on where the last run stopped, however that
     ended, asks each feed for what is new, and gets nothing twice. Ctrl-C ends in good order.
+
+    `headrace pause`, `resume`, `budget` and `purge` with --store DIR reach a crawl while it runs.
+    When for two minutes all that is open belongs to sources that are paused, or where nobody
+    answers, the run ends and leaves it to the next one.
 
     Exit status: 0 when everything found was got, now or before; 1 when something is missing, which
     is listed with its reason; 2 when the command or the settings can't be right; 130 after Ctrl-C.

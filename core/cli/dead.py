@@ -18,6 +18,7 @@ from core.cli.wording import count, printable, table
 from core.queue import dead_letters
 from core.queue.dead_letters import Letter, Requeued
 from core.settings import Settings
+from core.steps.trigger import submitted
 
 _HEAD = ("id", "reason", "status", "attempts", "last failure", "subject")
 _MOST = 1000  # letters listed of a source, unless more are asked for
@@ -131,7 +132,8 @@ def requeue(
                 chosen.url,
                 source,
                 chosen.selection,
-                reopen=app.reopen,
+                # No older than any purge: what a person requeues now, no earlier purge means.
+                reopen=lambda task: submitted(app.reopen(task), app.store, app.clock),
                 publisher=app.publisher,
                 dry_run=dry_run,
             )

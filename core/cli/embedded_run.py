@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import partial
 from typing import TextIO
 
@@ -22,9 +22,14 @@ from core.cli.lines import Lines
 from core.cli.patience import Patience
 from core.cli.progress import Gauge, Screen, Watch
 from core.cli.report import JsonLine, Report
+from core.cli.stranding import Stranding
 from core.cli.summary import Summary
+from core.cli.switching import Changes
 from core.cli.videos import RunningVideos
+from core.cli.wording import printable
 from core.model.end import MediaEnd
+from core.model.switch import Switch
+from core.queue.embedded import EmbeddedQueue
 from core.queue.lanes import HEADRACE
 from core.settings import Settings
 from core.steps.ends import finish_commits
@@ -50,10 +55,12 @@ class EmbeddedRun:
         self._watch = Watch(self._census)
         self._app = embedded_app(settings, on_end=self._watch)
         self._patience = Patience(self._app.clock)
+        self._stranding = Stranding(self._app.clock, self._why_paused, self._app.budget.blocked_for)
+        self._left: dict[str, str] = {}  # why each source that was given up can't go on
         self._stream = sys.stderr if as_json else sys.stdout
 
     def perform(self) -> int:
-        """Run to the end, or to Ctrl-C, and return the exit status."""
+        """Run until all is done, nothing can go on, or Ctrl-C, and return the exit status."""
         try:
             with Interrupts(self._app.stop) as interrupts:
                 whole = self._crawl_and_tell(interrupts)
@@ -76,6 +83,7 @@ class EmbeddedRun:
             screen.close()
         self._app.store.sums.merge()
         summary = Summary(partial(click.echo, file=self._stream))
+        summary.left(self._left)
         self._tell(given, summary)
         elapsed_s = self._app.clock.monotonic() - began
         summary.end(elapsed_s, interrupted=interrupts.came)
@@ -85,6 +93,7 @@ class EmbeddedRun:
         use(self._app)
         importlib.import_module("actors")  # declares them on the app's broker
         self._app.broker.add_middleware(self._patience)
+        self._app.broker.add_middleware(self._stranding)
         worker = Worker(
             self._app.broker, worker_threads=self._threads(given), worker_timeout=_POLL_MS
         )
@@ -92,6 +101,7 @@ class EmbeddedRun:
         feeding.start()
         worker.start()
         try:
+            self._tell_switches(given, screen)
             self._wait(feeding, given, screen)
         finally:
             worker.stop(timeout=_ENDING_MS)
@@ -107,10 +117,38 @@ class EmbeddedRun:
         gauge = self._gauge(given)
         while not (feeding.is_over() and self._is_idle()):
             self._patience.check()
+            if self._is_stranded():
+                self._app.stop.set()
+                return
             screen.tick(gauge.read())
             if self._app.clock.sleep(0.0 if feeding.is_over() else _LOOK_S, wake=self._app.stop):
                 screen.say("Ending what is in hand (Ctrl-C once more ends at once) ...")
                 return
+
+    def _is_stranded(self) -> bool:
+        queue = self._app.depths
+        assert isinstance(queue, EmbeddedQueue)  # noqa: S101 - an embedded app has no other
+        running = self._app.performer.heartbeat.running()
+        self._left = self._stranding.left(queue.open_by_source(), running)
+        return bool(self._left)
+
+    def _why_paused(self, source: str) -> str | None:
+        pause = self._app.switchboard.of(source).pause
+        return pause.reason if pause else None
+
+    def _tell_switches(self, given: Sequence[Order], screen: Screen) -> None:
+        """At once of what is paused already, and of every change."""
+        changes = {
+            source: Changes(source, self._app.settings.source(source), self._app.store.root)
+            for source in _sources_of(given)
+        }
+
+        def tell(source: str, switch: Switch) -> None:
+            for line in changes[source].told(switch) if source in changes else ():
+                with suppress(OSError):  # a reader that went away
+                    screen.say(printable(line))
+
+        self._app.switchboard.listen(tell)
 
     def _gauge(self, given: Sequence[Order]) -> Gauge:
         app = self._app

@@ -1,7 +1,8 @@
-"""Gives a run its work: first what earlier runs left, then the feeds.
+"""Gives a run its work: of each source first what earlier runs left, then its feeds.
 
 In this order nothing that the run itself finds, or sees fail, is taken for a leftover. What is
-given stays below the low-water mark, so that a million leftovers never lie in memory."""
+given stays below the low-water mark, so that a million leftovers never lie in memory; a source that
+is full, since it is slow or paused, holds up no other."""
 
 from __future__ import annotations
 
@@ -71,9 +72,15 @@ class Feeding:
 
     def feed(self) -> None:
         """Publish everything, in this thread."""
-        self._leftovers()
-        if not self._app.stop.is_set():
-            self._app.publisher.publish([Copy(order.task) for order in self._orders])
+        supplies = [self._supply(orders) for orders in _by_source(self._orders)]
+        while supplies and not self._app.stop.is_set():
+            fed = [supply for supply in supplies if self._has_room(supply)]
+            for supply in fed:
+                self._app.publisher.publish(supply.window or supply.feeds)
+                supply.advance()
+            supplies = [supply for supply in supplies if not supply.over]
+            if supplies and not fed:
+                self._app.clock.sleep(_PAUSE_S, wake=self._app.stop)
 
     def _run(self) -> None:
         try:
@@ -81,12 +88,17 @@ class Feeding:
         except HeadraceError as error:
             self._error = error
 
-    def _leftovers(self) -> None:
-        for order in self._orders:
-            for window in _windows(self._left_of(order)):
-                if not self._has_room(order.feed.source):
-                    return
-                self._app.publisher.publish(window)
+    def _supply(self, orders: Sequence[Order]) -> _Supply:
+        leftovers = (copy for order in orders for copy in self._left_of(order))
+        return _Supply(
+            orders[0].feed.source, [Copy(order.task) for order in orders], _windows(leftovers)
+        )
+
+    def _has_room(self, supply: _Supply) -> bool:
+        """Whether little of its source is open; a feed itself is always let in."""
+        if supply.window is None:
+            return not self._app.stop.is_set()
+        return self._depth(supply.source) < self._app.settings.backpressure.low_water
 
     def _left_of(self, order: Order) -> Iterator[Copy]:
         """What a feed's earlier pages list and nobody has; counts the rest as known or failed."""
@@ -107,13 +119,30 @@ class Feeding:
             else:
                 yield replace(copy, task=submitted(copy.task, self._app.store, self._app.clock))
 
-    def _has_room(self, source: str) -> bool:
-        """Wait until little of a source is open; False when the run was stopped first."""
-        low_water = self._app.settings.backpressure.low_water
-        while self._depth(source) >= low_water:
-            if self._app.clock.sleep(_PAUSE_S, wake=self._app.stop):
-                return False
-        return not self._app.stop.is_set()
+
+class _Supply:
+    """What one source is yet to be given: windows of leftovers, then its feeds."""
+
+    def __init__(self, source: str, feeds: list[Copy], leftovers: Iterator[list[Copy]]) -> None:
+        self.source = source
+        self.feeds = feeds
+        self._leftovers = leftovers
+        self.window = next(leftovers, None)
+        self.over = False
+
+    def advance(self) -> None:
+        """What was due is published."""
+        if self.window is None:
+            self.over = True
+        else:
+            self.window = next(self._leftovers, None)
+
+
+def _by_source(orders: Iterable[Order]) -> Iterable[list[Order]]:
+    grouped: dict[str, list[Order]] = {}
+    for order in orders:
+        grouped.setdefault(order.feed.source, []).append(order)
+    return grouped.values()
 
 
 def _windows(copies: Iterator[Copy]) -> Iterator[list[Copy]]:

@@ -30,8 +30,13 @@ class _Entry(NamedTuple):
 COMMANDS = {
     "crawl": _Entry("core.cli.crawl", "Read feeds and get their media, in this one process."),
     "submit": _Entry("core.cli.submit", "Put feeds into RabbitMQ, for workers to crawl."),
+    "produce": _Entry("core.cli.produce", "Ask feeds for news by their timetables, for workers."),
     "status": _Entry("core.cli.status", "Show what is open, done and dead, by source."),
     "dead": _Entry("core.cli.dead", "List, requeue or discard dead letters."),
+    "pause": _Entry("core.cli.pause", "Let nothing of a source go out, until it is resumed."),
+    "resume": _Entry("core.cli.pause", "Let a paused source go on."),
+    "budget": _Entry("core.cli.budget", "Show or change a source's rate while workers run."),
+    "purge": _Entry("core.cli.purge", "Drop what waits of a source."),
     "probe": _Entry("core.cli.probe", "Show what an address offers, and what would be got."),
     "sums": _Entry("core.cli.sums", "Merge the store's checksums into SHA256SUMS."),
     "library": _Entry("core.cli.library", "Make the library's names for people anew."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import ipaddress
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ store_option = click.option(
     metavar="DIR",
     help="The store folder. Default: `store` in the settings.",
 )
+RATE = click.FloatRange(min=0, min_open=True, max=1e6)  # requests a second
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
@@ -75,3 +77,12 @@ def networks(
         except ValueError as error:
             raise click.BadParameter(f"{error}; write a range such as 127.0.0.0/8") from None
     return ranges
+
+
+def number(
+    _context: click.Context, _parameter: click.Parameter, rate: float | None
+) -> float | None:
+    """Refuse NaN, which no range does: it is neither below nor above. A callback of click's."""
+    if rate is not None and math.isnan(rate):
+        raise click.BadParameter("nan is no number of requests.")
+    return rate

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -15,21 +15,22 @@ import click
 from core.budget.budget import TokenBudget
 from core.cli.lines import video_line
 from core.cli.options import in_store, json_option, settings_options, store_option
+from core.cli.sources import Known, SourceStatus
+from core.cli.standing import budget_lines
 from core.cli.videos import VideoMeter, videos_under_way
-from core.cli.wording import count, duration, printable, size, table
+from core.cli.wording import count, printable, size, table
 from core.clock import SystemClock
 from core.errors import HeadraceError
 from core.ledger.redis import RedisLedger
 from core.model.addresses import strike
+from core.model.switch import Switches
 from core.model.task import Kind
 from core.model.walk import WalkState
-from core.ports import OpenWork
+from core.ports import OpenWork, Standing
 from core.queue import depth
-from core.queue.depth import Depth
-from core.queue.lanes import DROPPED, HEADRACE, lane, lanes_of
+from core.queue.lanes import DROPPED, HEADRACE, lane
 from core.settings import Settings
 from core.store.store import Store
-from core.store.sums import Tally
 
 EXIT_ALARM = 1
 _HEAD = ("source", "ready", "leased", "delayed", "dead", "done", "bytes")
@@ -38,19 +39,6 @@ _JOINS = lane(HEADRACE, Kind.VERIFY)
 _MOST_VIDEOS = 50  # each costs a look at its plan and its folder
 _UNKNOWN = "-"
 Answer = TypeVar("Answer")
-
-
-@dataclass(frozen=True, slots=True)
-class SourceStatus:
-    """One source; None where whoever knows could not be asked."""
-
-    source: str
-    ready: int | None
-    leased: int | None
-    delayed: int | None
-    dead: int | None  # letters in RabbitMQ; without it, media that ended without their file
-    done: int | None  # media got
-    bytes: int | None  # of what was got
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +84,16 @@ def status(
     done     media got, and their bytes
     video    how many pieces of a video under way are there
 
+    Then, of every source that went out, or that somebody switched:
+
+    \b
+    requests/s  that went out over about the last minute
+    allowed/s   what is granted just now: less than the rate once the source made us slower
+    rate/s      by the settings, or by `headrace budget`
+    slowdowns   how often the source made us slower
+    token wait  of the time of requests, what they waited for their tokens
+    state       open, slowed, blocked (it asked us to wait), paused (`headrace resume`)
+
     With --store only that folder is asked, as for a store that `headrace crawl` fills: no RabbitMQ,
     no Redis; dead then counts media that ended without their file.
 
@@ -120,42 +118,38 @@ def status(
 
 def of_store(given: Settings) -> Status:
     """What a store tells by itself. Raises `StorageDown` where there is none."""
-    store = Store.look(given.store, clock=SystemClock())
+    clock = SystemClock()
+    store = Store.look(given.store, clock=clock)
+    notes, now = _doubts(store), clock.now()
     tallies = store.sums.tally()
-    sources = [
-        SourceStatus(
-            name,
-            ready=None,
-            leased=None,
-            delayed=None,
-            dead=_dead(name, None, tally),
-            done=tally.got,
-            bytes=tally.bytes,
-        )
-        for name, tally in sorted(tallies.items())
-    ]
-    return Status(sources, list(_feeds(store)), _videos(store), dropped=None, notes=_doubts(store))
+    known = Known(given, _switches(store, notes), tallies)
+    return Status(
+        [known.of(name, now) for name in sorted({*tallies, *known.switches.sources})],
+        list(_feeds(store)),
+        _videos(store),
+        dropped=None,
+        notes=notes,
+    )
 
 
 def of_everything(given: Settings) -> Status:
     """What store, RabbitMQ and Redis tell; a note for each that can't be asked."""
     notes: list[str] = []
+    clock = SystemClock()
     names = list(given.all_sources())
     redis_url = given.redis.url.get_secret_value()
-    store = _asked(lambda: Store.look(given.store, clock=SystemClock()), notes)
+    store = _asked(lambda: Store.look(given.store, clock=clock), notes)
     depths = _asked(lambda: depth.read(given.broker.url.get_secret_value(), names), notes)
     work = _asked(lambda: _work(redis_url, names), notes)
-    tallies = store.sums.tally() if store else {}
-    sources = [
-        _source(name, depths, work, tallies.get(name, Tally()) if store else None)
-        for name in sorted({*names, *tallies})
-    ]
-    feeds = list(_feeds(store)) if store else []
+    standings = _asked(lambda: _standings(redis_url, names), []) if work is not None else None
+    switches = _switches(store, notes) if store else Switches()
+    tallies = store.sums.tally() if store else None
+    known = Known(given, switches, tallies, depths, work, standings or {})
+    now = clock.now()
     notes += _doubts(store) if store else []
-    notes += _asked(lambda: _blocks(redis_url, names), []) or []
     return Status(
-        sources,
-        feeds,
+        [known.of(name, now) for name in sorted({*names, *(tallies or ())})],
+        list(_feeds(store)) if store else [],
         _videos(store) if store else [],
         dropped=depths.dropped if depths else None,
         joins=depths.lanes.get(_JOINS, 0) if depths else None,
@@ -167,6 +161,16 @@ def of_everything(given: Settings) -> Status:
 def told(found: Status) -> Iterator[str]:
     """The status for a person."""
     yield from table(_HEAD, [_row(source) for source in found.sources])
+    budgets = list(budget_lines((one.source, one.budget, one.paused) for one in found.sources))
+    remarks = list(_remarks(found))
+    if budgets:
+        yield from ("", *budgets)
+    if budgets and remarks:
+        yield ""
+    yield from remarks
+
+
+def _remarks(found: Status) -> Iterator[str]:
     for feed in found.feeds:
         why = f" ({feed.reason})" if feed.reason else ""
         yield printable(f"feed {feed.address}: walk {feed.walk} is {feed.state}{why}")
@@ -192,35 +196,13 @@ def _work(redis_url: str, names: Iterable[str]) -> dict[str, OpenWork]:
     return {name: ledger.open_work(name) for name in names}
 
 
-def _blocks(redis_url: str, names: Iterable[str]) -> list[str]:
+def _standings(redis_url: str, names: Iterable[str]) -> dict[str, Standing | None]:
     budget = TokenBudget.redis(redis_url, SystemClock())
-    waits = {name: budget.blocked_for(name) for name in names}
-    return [
-        f"source {name} asked us to wait: no request for {duration(wait_s)} yet"
-        for name, wait_s in waits.items()
-        if wait_s > 0
-    ]
+    return {name: budget.standing(name) for name in names}
 
 
-def _source(
-    name: str, depths: Depth | None, work: Mapping[str, OpenWork] | None, tally: Tally | None
-) -> SourceStatus:
-    open_work = work.get(name, OpenWork(0, 0)) if work is not None else None
-    return SourceStatus(
-        name,
-        ready=sum(depths.lanes.get(lane, 0) for lane in lanes_of(name)) if depths else None,
-        leased=open_work.leased if open_work else None,
-        delayed=open_work.delayed if open_work else None,
-        dead=_dead(name, depths, tally),
-        done=tally.got if tally else None,
-        bytes=tally.bytes if tally else None,
-    )
-
-
-def _dead(name: str, depths: Depth | None, tally: Tally | None) -> int | None:
-    if depths is not None:
-        return depths.dead.get(name, 0)
-    return tally.dead + tally.refused + tally.incomplete if tally else None
+def _switches(store: Store, notes: list[str]) -> Switches:
+    return _asked(store.switches.read, notes) or Switches()
 
 
 def _videos(store: Store) -> list[VideoMeter]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from core.cli.census import Standing
@@ -30,11 +30,18 @@ class Summary:
     _remedies: Counter[str] = field(default_factory=Counter)
     _broken: bool = False
     _unfinished: int = 0
+    _stranded: bool = False
 
     @property
     def whole(self) -> bool:
         """Whether every feed was read and everything found was got."""
-        return self.totals.whole and not self._broken
+        return self.totals.whole and not self._broken and not self._stranded
+
+    def left(self, reasons: Mapping[str, str]) -> None:
+        """Name the sources that nothing could be done for any more."""
+        for source, why in reasons.items():
+            self._stranded = True
+            self.say(printable(f"source {source}: {why}: what is open of it is left"))
 
     def feeds(self, reports: Iterable[FeedReport]) -> None:
         """Name the feeds that were not read to their end."""

@@ -27,6 +27,7 @@ from core.store.paths import Paths
 from core.store.posts import Posts
 from core.store.staging import Staging
 from core.store.sums import Sums
+from core.store.switches import SwitchStore
 from core.store.videos import Videos
 from core.store.walks import Walks
 
@@ -58,6 +59,7 @@ class Store:
         self.videos = Videos(disk, clock)
         self.library = Library(disk)
         self.sums = Sums(disk, self.media)
+        self.switches = SwitchStore(disk)
         _open_stores.add(self)
 
     @classmethod
@@ -90,7 +92,8 @@ class Store:
     @classmethod
     def look(cls, root: Path, *, clock: Clock) -> Store:
         """A store to read beside whoever uses it: no lock is taken and nothing is made. Never write
-        through it. Raises `StorageDown` when none is there, or one of a newer format."""
+        through it; only switches may be changed, which have a lock of their own. Raises
+        `StorageDown` when none is there, or one of a newer format."""
         files = Disk(Paths(root.resolve()), "looking")
         if records.read(files, files.paths.format, StoreFormat) is None:
             raise StorageDown(

@@ -99,12 +99,20 @@ class Walks:
 
     def pages(self, feed: str, walk: str) -> Iterator[WalkPage]:
         """The recorded pages of a walk, in order."""
-        names = self._disk.names(self._paths.walk(feed, walk))
-        found = (number(name, ".json") for name in names)
-        for page in sorted(page for page in found if page is not None):
+        for page in self._page_numbers(feed, walk):
             record = self.page(feed, walk, page)
             if record is not None:
                 yield record
+
+    def last_page(self, feed: str, walk: str) -> WalkPage | None:
+        """The recorded page with the highest number, without reading the others."""
+        numbers = self._page_numbers(feed, walk)
+        return self.page(feed, walk, numbers[-1]) if numbers else None
+
+    def _page_numbers(self, feed: str, walk: str) -> list[int]:
+        names = self._disk.names(self._paths.walk(feed, walk))
+        found = (number(name, ".json") for name in names)
+        return sorted(page for page in found if page is not None)
 
     def end_of(self, feed: str, walk: str) -> WalkEnd | None:
         """How a walk ended; None while it is open."""

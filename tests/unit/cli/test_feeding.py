@@ -8,7 +8,7 @@ from core.cli.census import Census, Standing
 from core.cli.feeding import Feeding, orders
 from core.errors import StorageDown
 from core.model.task import Kind
-from core.model.walk import WalkState
+from core.model.walk import FeedRecord, WalkState
 from core.ports import Copy
 from core.queue.embedded import EmbeddedQueue
 from core.steps.ends import write_end
@@ -130,3 +130,32 @@ def test_a_fault_of_ours_reaches_whoever_waits(app: App, census: Census):
 
     with pytest.raises(StorageDown):
         feeding.is_over()
+
+
+def test_a_source_that_is_full_holds_up_no_other(tmp_path: Path, census: Census):
+    sources = {"feed": {"adapter": "rss"}, "press": {"adapter": "rss"}}
+    marks = {"high_water": 300, "low_water": 150}
+    app = an_app(tmp_path, sources=sources, backpressure=marks)
+    a_walk(app.store, *range(1_000))
+    other = FeedRecord(feed="e" * 16, source="press", adapter="rss", address="https://p.example/")
+    feeding = Feeding(app, orders(app, [FEED, Feed(other)]), census, retry_dead=False)
+    feeding.start()
+    queue = app.publisher
+    assert isinstance(queue, EmbeddedQueue)
+    until(lambda: queue.open_by_source() == {"feed": 200, "press": 1})
+    app.stop.set()
+    feeding.end()
+    app.close()
+
+
+def test_two_feeds_of_a_source_go_after_the_leftovers_of_both(
+    app: App, census: Census, monkeypatch: pytest.MonkeyPatch
+):
+    a_walk(app.store, 1)
+    other = RECORD.model_copy(update={"feed": "e" * 16, "address": "https://p.example/"})
+    copies: list[Copy] = []
+    monkeypatch.setattr(EmbeddedQueue, "publish", lambda _queue, window: copies.extend(window))
+    given = orders(app, [Feed(other), FEED])
+    Feeding(app, given, census, retry_dead=False).feed()
+
+    assert [copy.task.kind for copy in copies] == [Kind.IMAGE, Kind.DISCOVER, Kind.DISCOVER]

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import json
+
 from core.cli.probe_words import ManifestFound, Refusal, is_refused, record, refusal_record, told
 from core.manifests import SelectionPolicy, choose
 from core.manifests.select import Choice
-from tests.support.manifests import URL, fixture, media, multivariant, planned, segments, variant
+from tests.support import dash
+from tests.support.manifests import (
+    ANYTHING,
+    URL,
+    fixture,
+    media,
+    multivariant,
+    planned,
+    segments,
+    variant,
+)
 
 
 def test_a_gap_is_told():
@@ -59,3 +71,39 @@ def test_a_secret_that_a_site_writes_into_its_manifest_is_not_shown():
     assert "hush" not in str(
         record(ManifestFound(URL, offer, choice, None, secret_names=("mine",)))
     )
+
+
+# --- DASH ---
+
+SOUND = dash.adaptation(
+    dash.template("a-$Number$", duration=4),
+    dash.representation(id="a", more='bandwidth="96000"'),
+    more=f'{dash.AUDIO} lang="en"',
+)
+PICTURE = dash.adaptation(
+    dash.template("v-$Number$", duration=4),
+    dash.representation(more='bandwidth="1500000" width="640" height="360"'),
+)
+
+
+def presented(body: bytes, url: str = dash.URL) -> ManifestFound:
+    offer = dash.offered(body, url)
+    return ManifestFound(url, offer, choose(offer, ANYTHING), dash.planned(body, url=url))
+
+
+def test_a_dash_manifest_is_shown_as_an_hls_one_is():
+    lines = list(told(presented(dash.mpd(dash.period(PICTURE, SOUND)))))
+
+    assert lines[0] == f"DASH manifest {dash.URL}"
+    assert "640x360" in lines[2]
+    assert "* audio    a (en) mp4a.40.2 96 kbit/s group audio default" in lines
+    assert "video      2 segments of fmp4, 8.0 s, not encrypted" in lines
+
+
+def test_a_dash_manifest_is_told_to_programs():
+    found = record(presented(dash.mpd(dash.period(PICTURE, SOUND)), dash.URL + "?sig=hush"))
+
+    assert (found["what"], found["fragments"], found["duration_s"]) == ("dash", 4, 8.0)
+    assert found["chosen"] == [f"{dash.URL}?sig=***#v", f"{dash.URL}?sig=***#a"]
+    assert found["variants"][0]["height"] == 360
+    assert json.loads(json.dumps(found)) == found

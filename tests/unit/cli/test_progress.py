@@ -146,7 +146,7 @@ def test_bytes_under_way_count_for_the_rate(census: Census):
 def test_a_blocked_source_is_told(census: Census):
     clock = FakeClock()
     budget = TokenBudget.memory(clock)
-    budget.block("feed", seconds=12.0)
+    budget.throttled("feed", era=0, seconds=12.0)
     heartbeat = Heartbeat(MemoryLedger(clock), clock, lease_s=30.0)
     gauge = Gauge(census, heartbeat, budget, ["feed"], clock)
 

@@ -106,3 +106,12 @@ def test_what_an_interrupted_run_left_is_counted_and_not_listed_for_ever():
 
     assert len(said) < 30
     assert "... and 980 more that were not finished" in said
+
+
+def test_a_source_that_was_given_up_is_named_and_nothing_is_whole_then():
+    said: list[str] = []
+    summary = Summary(said.append)
+    summary.left({"mill": "it is paused (the cookie expired)"})
+
+    assert said == ["source mill: it is paused (the cookie expired): what is open of it is left"]
+    assert not summary.whole

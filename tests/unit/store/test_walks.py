@@ -97,6 +97,16 @@ def test_pages_come_back_in_order(walks):
     assert [record.page for record in walks.pages(FEED, walk.walk)] == [1, 2, 10]
 
 
+def test_the_last_page_is_the_one_with_the_highest_number(walks):
+    walk, _ = walks.open_or_resume(FEED, now=1_000_000.0)
+    before = walks.last_page(FEED, walk.walk)
+    for number in (9, 10, 2):
+        walks.end_page(page(walk.walk, number))
+
+    assert before is None
+    assert walks.last_page(FEED, walk.walk).page == 10
+
+
 def test_the_first_record_of_a_page_stands(walks):
     walk, _ = walks.open_or_resume(FEED, now=NOW)
     first = page(walk.walk)

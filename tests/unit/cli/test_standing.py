@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.cli.standing import budget_lines, budget_status, pause_status, state
+from core.cli.status import of_store, told
+from core.model.switch import Pause, Switch
+from core.ports import Standing
+from core.settings import Settings, SourceSettings
+from core.store.store import Store
+from tests.support.clock import FakeClock
+from tests.support.store import open_store
+
+NOW = 1_000_000.0
+SETTINGS = SourceSettings(rate=10.0, burst=20)
+STANDING = Standing(
+    rate=10.0,
+    burst=20,
+    pace=1.0,
+    blocked_s=0.0,
+    slowdowns=0,
+    requests_per_s=8.0,
+    waited_s=3.0,
+    asked_s=1.0,
+)
+SLOWED = replace(STANDING, pace=0.25, blocked_s=12.0, slowdowns=2)
+PAUSED = Switch(pause=Pause(reason="the cookie expired", since=NOW - 300))
+
+
+def test_an_open_source_is_granted_its_whole_rate():
+    status = budget_status(SETTINGS, Switch(), STANDING, NOW)
+
+    assert (status.rate, status.allowed_per_s, status.requests_per_s) == (10.0, 10.0, 8.0)
+    assert (status.blocked_s, status.blocked_until, status.switched) == (0.0, None, False)
+    assert state(status, None) == "open"
+
+
+def test_a_slowed_source_tells_its_share_and_until_when_it_is_blocked():
+    status = budget_status(SETTINGS, Switch(), SLOWED, NOW)
+
+    assert (status.allowed_per_s, status.slowdowns) == (2.5, 2)
+    assert status.blocked_until == "1970-01-12T13:46:52Z"
+    assert state(status, None) == "blocked for 12 s, slowed to 25 %"
+
+
+def test_a_switched_rate_counts_before_any_request_went_out_with_it():
+    status = budget_status(SETTINGS, Switch(rate=2.0), SLOWED, NOW)
+
+    assert (status.rate, status.burst, status.allowed_per_s) == (2.0, 20, 0.5)
+    assert status.switched
+    assert state(status, None).endswith("rate by `headrace budget`")
+
+
+def test_what_nobody_knows_is_no_figure():
+    status = budget_status(None, Switch(), None, NOW)
+
+    assert status.rate is None
+    assert status.pace is None
+
+
+def test_a_pause_tells_why_and_since_when():
+    pause = pause_status(PAUSED, NOW)
+
+    assert pause is not None
+    assert (pause.reason, pause.since, pause.for_s) == (
+        "the cookie expired",
+        "1970-01-12T13:41:40Z",
+        300.0,
+    )
+    assert pause_status(Switch(), NOW) is None
+
+
+def test_the_table_shows_what_there_is_to_tell():
+    quiet = budget_status(SETTINGS, Switch(), None, NOW)
+    busy = budget_status(SETTINGS, Switch(), STANDING, NOW)
+    lines = list(
+        budget_lines(
+            [
+                ("mill", busy, None),
+                ("press", quiet, pause_status(PAUSED, NOW)),
+                ("feed", quiet, None),
+            ]
+        )
+    )
+
+    assert [" ".join(line.split()) for line in lines] == [
+        "source requests/s allowed/s rate/s slowdowns token wait state",
+        "mill 8 10 10 0 75 % open",
+        "press - - 10 - - paused for 5 min 0 s: the cookie expired",
+    ]
+
+
+def test_no_table_where_there_is_nothing_to_tell():
+    quiet = budget_status(SETTINGS, Switch(), None, NOW)
+
+    assert list(budget_lines([("mill", quiet, None)])) == []
+
+
+# --- the command ---
+
+
+@pytest.fixture
+def given(tmp_path: Path) -> Settings:
+    open_store(tmp_path / "s").close()
+    return Settings(store=tmp_path / "s", sources={"mill": SETTINGS})
+
+
+def test_a_paused_source_is_told_from_the_store_alone(given: Settings):
+    Store.look(given.store, clock=FakeClock()).switches.change("mill", lambda _before: PAUSED)
+    found = of_store(given)
+
+    [mill] = found.sources
+    assert mill.paused is not None
+    assert mill.paused.reason == "the cookie expired"
+    assert "the cookie expired" in list(told(found))[-1]
+
+
+def test_damaged_switches_are_a_note_and_the_rest_is_told(given: Settings):
+    (given.store / "switches.json").write_bytes(b"{")
+    found = of_store(given)
+
+    assert "switches.json is damaged" in found.notes[0]
