@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -22,6 +23,7 @@ from pydantic import (
     field_validator,
 )
 
+from core import timetable
 from core.errors import Misconfigured
 
 DEFAULT_FILE = "headrace.toml"
@@ -55,6 +57,15 @@ HeaderName = Annotated[str, Field(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$"
 HeaderValue = Annotated[str, Field(pattern=r"^[\t\x20-\x7e\xa0-\xff]*$")]
 Count = Annotated[int, Field(ge=1)]
 LanguageTag = Annotated[str, Field(pattern=r"^[A-Za-z0-9-]{2,35}$")]  # BCP 47
+Duration = Annotated[float, BeforeValidator(timetable.seconds)]
+
+
+def _cron(line: str) -> str:
+    timetable.cron(line)
+    return line
+
+
+CronLine = Annotated[str, AfterValidator(_cron)]
 
 
 class _Frozen(BaseModel):
@@ -81,6 +92,8 @@ class SourceSettings(_Frozen):
     codecs: tuple[CodecName, ...] = ("avc", "hevc", "av1", "vp9")  # the most wanted first
     language: LanguageTag | None = None  # of sound and subtitles, where a manifest offers several
     subtitles: bool = False  # get them too
+    # The query of a manifest's address goes with its pieces, where they are of the same host.
+    inherit_query: bool = False
 
     @field_validator("secret_hosts")
     @classmethod
@@ -93,6 +106,14 @@ class FeedSettings(_Frozen):
 
     source: str
     address: Annotated[str, Field(min_length=1)]
+    every: Annotated[Duration, Field(ge=1)] = 3600.0  # seconds between two runs
+    cron: CronLine | None = None  # five fields in local time, instead of `every`
+    jitter: Duration = 0.0  # seconds: each run is late by up to this, so that feeds spread
+
+    def model_post_init(self, _context: object) -> None:
+        """A feed has one timetable."""
+        if self.cron is not None and "every" in self.model_fields_set:
+            raise ValueError("give every or cron, not both")
 
 
 class RetrySettings(_Frozen):
@@ -135,10 +156,19 @@ class LeaseSettings(_Frozen):
 
 
 class BackpressureSettings(_Frozen):
-    """`[backpressure]`: open tasks of a source, past which its walks wait."""
+    """`[backpressure]`: open tasks of a source, past which its walks wait, and below which they go
+    on."""
 
     high_water: Count = 2000
     low_water: Count = 1000
+
+    def model_post_init(self, _context: object) -> None:
+        """The marks are in order."""
+        if self.low_water > self.high_water:
+            raise ValueError(
+                f"low_water ({self.low_water}) lies above high_water ({self.high_water}): give "
+                "both, the lower one for instance half of the other"
+            )
 
 
 class BrokerSettings(_Frozen):

@@ -10,7 +10,15 @@ from dataclasses import dataclass
 
 from core.clock import Clock
 from core.ledger.joins import Joins
-from core.ledger.record import KEPT_US, SECOND_US, leased, merged, not_before_us
+from core.ledger.record import (
+    KEPT_US,
+    SECOND_US,
+    counted_under,
+    leased,
+    merged,
+    not_before_us,
+    pages_of,
+)
 from core.model.task import Task
 from core.ports import Early, Held, Lease, OpenWork, Superseded, Vanished
 
@@ -76,7 +84,7 @@ class MemoryLedger:
                 return Superseded()
             not_before = _not_before(task, entry)
             if not_before > now:
-                self._delayed[task.source][task.id] = not_before  # a flush may have lost it
+                self._delayed[counted_under(task)][task.id] = not_before  # a flush may have lost it
                 return Early((not_before - now) / SECOND_US)
             if entry and entry.lease_until > now:
                 return Held((entry.lease_until - now) / SECOND_US)
@@ -96,7 +104,7 @@ class MemoryLedger:
             if progress:
                 entry.cleared = entry.crashes
             entry.lease(token, self._now(), round(lease_s * SECOND_US))
-            self._leased[task.source][task.id] = entry.lease_until
+            self._leased[counted_under(task)][task.id] = entry.lease_until
             return True
 
     def published(self, copy: Task, *, delay_s: float, token: str | None) -> None:
@@ -138,13 +146,19 @@ class MemoryLedger:
 
     def open_work(self, source: str) -> OpenWork:
         with self._lock:
-            now = self._now()
-            counts = []
-            for members in (self._leased[source], self._delayed[source]):
-                for ident in [ident for ident, until in members.items() if until <= now]:
-                    del members[ident]
-                counts.append(len(members))
-            return OpenWork(*counts)
+            now, pages = self._now(), pages_of(source)
+            leased, delayed, leased_pages, delayed_pages = (
+                _count(members, now)
+                for members in (
+                    self._leased[source],
+                    self._delayed[source],
+                    self._leased[pages],
+                    self._delayed[pages],
+                )
+            )
+            return OpenWork(
+                leased + leased_pages, delayed + delayed_pages, leased_pages + delayed_pages
+            )
 
     def _now(self) -> int:
         return round(self._clock.now() * SECOND_US)
@@ -170,16 +184,16 @@ class MemoryLedger:
 
     def _forget(self, task: Task) -> None:
         self._entries.pop(task.id, None)
-        self._leased[task.source].pop(task.id, None)
-        self._delayed[task.source].pop(task.id, None)
+        self._leased[counted_under(task)].pop(task.id, None)
+        self._delayed[counted_under(task)].pop(task.id, None)
 
     def _lease(self, task: Task, entry: _Entry, lease_s: float) -> Lease:
         token = secrets.token_hex(16)
         entry.not_before = _not_before(task, entry)
         entry.absorb(task)
         entry.lease(token, self._now(), round(lease_s * SECOND_US))
-        self._leased[task.source][task.id] = entry.lease_until
-        self._delayed[task.source].pop(task.id, None)
+        self._leased[counted_under(task)][task.id] = entry.lease_until
+        self._delayed[counted_under(task)].pop(task.id, None)
         held = leased(task, entry.attempts, entry.standing_crashes, entry.lease_until)
         return Lease(held, token)
 
@@ -191,7 +205,7 @@ class MemoryLedger:
 
     def _drop_lease(self, task: Task, entry: _Entry) -> None:
         entry.token, entry.lease_until = None, 0
-        self._leased[task.source].pop(task.id, None)
+        self._leased[counted_under(task)].pop(task.id, None)
 
     def _delay(self, copy: Task, entry: _Entry, now: int, delay_us: int) -> None:
         if copy.serial < entry.serial:
@@ -201,9 +215,16 @@ class MemoryLedger:
         entry.absorb(copy)
         entry.expires_at = max(entry.not_before, entry.lease_until) + KEPT_US
         if entry.not_before > now:
-            self._delayed[copy.source][copy.id] = entry.not_before
+            self._delayed[counted_under(copy)][copy.id] = entry.not_before
         else:
-            self._delayed[copy.source].pop(copy.id, None)
+            self._delayed[counted_under(copy)].pop(copy.id, None)
+
+
+def _count(members: dict[str, int], now: int) -> int:
+    """Those whose time is not over; the others are forgotten."""
+    for ident in [ident for ident, until in members.items() if until <= now]:
+        del members[ident]
+    return len(members)
 
 
 def _fresh(copy: Task) -> bool:

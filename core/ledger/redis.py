@@ -6,7 +6,7 @@ from __future__ import annotations
 import secrets
 from typing import Any
 
-from core.ledger.record import SECOND_US, leased, merged, not_before_us
+from core.ledger.record import SECOND_US, counted_under, leased, merged, not_before_us, pages_of
 from core.model.task import Task
 from core.ports import Early, Held, Lease, OpenWork, Superseded, Vanished
 from core.shared_state.server import Argument, RedisServer, Script, read_lua
@@ -77,7 +77,9 @@ class RedisLedger:
         self._server.run(self._forget_join, [_join_key(media)], [])
 
     def open_work(self, source: str) -> OpenWork:
-        return OpenWork(*self._server.run(self._open_work, _sets(source), []))
+        keys = [*_sets(source), *_sets(pages_of(source))]
+        leased, delayed, *pages = self._server.run(self._open_work, keys, [])
+        return OpenWork(leased + pages[0], delayed + pages[1], sum(pages))
 
     def close(self) -> None:
         """Close every thread's connection."""
@@ -87,7 +89,7 @@ class RedisLedger:
         return self._server.script(_lua("task"), _lua(name))
 
     def _run(self, script: Script, task: Task, *arguments: Argument) -> Any:  # noqa: ANN401 - what a script answers
-        keys = [_task_key(task.id), *_sets(task.source)]
+        keys = [_task_key(task.id), *_sets(counted_under(task))]
         return self._server.run(script, keys, [task.id, task.generation, task.serial, *arguments])
 
 
@@ -103,8 +105,8 @@ def _join_key(media: str) -> str:
     return f"{_PREFIX}:join:{media}"
 
 
-def _sets(source: str) -> list[str]:
-    return [f"{_PREFIX}:leased:{source}", f"{_PREFIX}:delayed:{source}"]
+def _sets(counted: str) -> list[str]:
+    return [f"{_PREFIX}:leased:{counted}", f"{_PREFIX}:delayed:{counted}"]
 
 
 def _us(seconds: float) -> int:

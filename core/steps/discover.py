@@ -7,7 +7,7 @@ import io
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import BinaryIO, Protocol
 
 from core import errors
@@ -19,6 +19,7 @@ from core.model.source import SourceTerms
 from core.model.task import (
     DiscoverPayload,
     ImagePayload,
+    Kind,
     ManifestPayload,
     Task,
     discover_task,
@@ -29,6 +30,7 @@ from core.ports import Copy, Depths, Ledger
 from core.sources import adapter
 from core.sources.adapter import Adapter, PageInput
 from core.steps.actions import Action, Publish
+from core.steps.gate import Gate, Marks, held_s
 from core.steps.page import CURSOR_REPEATS, ending_of, media_payload, without_secrets
 from core.steps.run import Run
 from core.store.posts import Seen
@@ -37,11 +39,10 @@ from core.store.store import Store
 logger = logging.getLogger(__name__)
 
 _PASSING = frozenset({"empty", "truncated"})  # reasons that another answer may not have
-HELD_BACK_S = 5.0  # how long a page waits when its source has too much open
 
 
 class OpenDepth(Protocol):
-    """How much a source has open in all."""
+    """How much a source has open."""
 
     def __call__(self, source: str) -> int: ...
 
@@ -55,8 +56,10 @@ class DiscoverStep:
     terms: Callable[[str], SourceTerms]
     depth: OpenDepth
     high_water: int
+    low_water: int
     max_attempts: int
     clock: Clock
+    gate: Gate = field(default_factory=Gate)
 
     def __call__(self, run: Run) -> Iterator[Action]:
         """Yield what the page's tasks are, then the page, then how the walk ended if it did."""
@@ -109,13 +112,15 @@ class DiscoverStep:
             yield Publish((first_page(task.source, payload, following, self.max_attempts),))
 
     def _hold_back(self, task: Task) -> None:
-        open_tasks = self.depth(task.source)
-        if open_tasks > self.high_water:
-            raise errors.Backpressure(
-                f"{task.source} has {open_tasks} tasks open, over its high-water mark of "
-                f"{self.high_water}: the next page waits",
-                delay_s=HELD_BACK_S,
-            )
+        open_tasks, marks = self.depth(task.source), Marks(self.high_water, self.low_water)
+        if self.gate.lets_in(task.source, open_tasks, marks):
+            return
+        delay_s = held_s(open_tasks, marks, self.terms(task.source).rate)
+        raise errors.Backpressure(
+            f"{task.source} has {open_tasks} tasks open, and passed its high-water mark of "
+            f"{marks.high_water}: the next page waits until fewer than {marks.low_water} are",
+            delay_s=delay_s,
+        )
 
     def _read(self, run: Run, payload: DiscoverPayload) -> WalkPage:
         chosen = adapter(payload.adapter)
@@ -233,7 +238,19 @@ def first_page(source: str, payload: DiscoverPayload, walk: Walk, max_attempts: 
 
 
 def open_depth(depths: Depths, ledger: Ledger) -> OpenDepth:
-    """Ready, leased and delayed tasks of a source together."""
+    """Ready, leased and delayed tasks of a source together, without its pages of feeds: those wait
+    for the rest to become less, and a thousand of them would wait for each other for ever."""
+
+    def depth(source: str) -> int:
+        work = ledger.open_work(source)
+        ready = depths.ready(source) - depths.ready(source, Kind.DISCOVER)
+        return max(0, ready) + work.leased + work.delayed - work.pages
+
+    return depth
+
+
+def whole_depth(depths: Depths, ledger: Ledger) -> OpenDepth:
+    """The same with the pages: whoever puts feeds in bounds these too."""
 
     def depth(source: str) -> int:
         work = ledger.open_work(source)

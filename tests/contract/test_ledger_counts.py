@@ -7,6 +7,7 @@ import pytest
 from core.model.states import Event, move
 from core.ports import Lease, OpenWork, Superseded, Vanished
 from tests.support.ledger_world import FIRST, LEASE_S, LEDGERS, World, copy_of, crash, ledger_world
+from tests.support.tasks import a_discover_task
 
 
 @pytest.fixture(params=LEDGERS)
@@ -199,3 +200,19 @@ def test_sources_are_counted_apart(world: World) -> None:
     world.lease()
 
     assert world.ledger.open_work("other") == OpenWork(leased=0, delayed=0)
+
+
+def test_pages_of_feeds_are_open_work_and_told_apart(world: World) -> None:
+    world.lease()
+    world.lease(a_discover_task(source="weibo", page=1))
+    world.publish(copy_of(a_discover_task(source="weibo", page=2)), delay_s=60.0)
+
+    assert world.open_work() == OpenWork(leased=2, delayed=1, pages=2)
+
+
+def test_a_page_that_ended_is_no_open_work(world: World) -> None:
+    page = a_discover_task(source="weibo")
+    world.lease(page)
+    world.ledger.finish(page)
+
+    assert world.open_work() == OpenWork(leased=0, delayed=0, pages=0)

@@ -13,6 +13,7 @@ from core.model.task import ManifestPayload
 from core.model.video import StagedVideo
 from core.video.assemble import Assembled, assemble
 from core.video.ffmpeg import Ffmpeg
+from core.video.shortfall import Doubts
 from tests.support.rendered import Cut, encrypt
 
 URL = "https://media.example/index.m3u8"
@@ -89,12 +90,16 @@ class Film:
         return StagedVideo(source="mill", payload=payload, plan=plan, keys=self.keys)
 
     def assembled(
-        self, ffmpeg: Ffmpeg | None = None, check: Callable[[], None] = nothing
+        self,
+        ffmpeg: Ffmpeg | None = None,
+        check: Callable[[], None] = nothing,
+        doubts: Doubts | None = None,
     ) -> Assembled:
         """Made in a new workspace."""
         workspace = self.folder / f"work-{len(list(self.folder.glob('work-*')))}"
         workspace.mkdir()
-        return assemble(self.staged(), self.path, workspace, ffmpeg or Ffmpeg.find(), check)
+        tool = ffmpeg or Ffmpeg.find()
+        return assemble(self.staged(), self.path, workspace, tool, check, doubts)
 
 
 def segment(part: Part | None, **more: Any) -> Segment:

@@ -63,6 +63,7 @@ class Reading:
             terms=lambda _source: self._terms,
             depth=lambda _source: self.open_tasks,
             high_water=high_water,
+            low_water=high_water // 2,
             max_attempts=5,
             clock=self.clock,
         )

@@ -7,6 +7,8 @@ import pytest
 from core.errors import Misconfigured
 from core.settings import Settings, find_file, load
 
+FEED = '[feeds.a]\nsource = "feed"\naddress = "x"\n'
+
 
 def settings_from(tmp_path: Path, text: str) -> Settings:
     path = tmp_path / "headrace.toml"
@@ -133,3 +135,29 @@ def test_a_byte_order_mark_is_passed_over(tmp_path):
 def test_what_could_never_work_is_refused_when_it_is_read(tmp_path, text):
     with pytest.raises(Misconfigured):
         settings_from(tmp_path, text)
+
+
+def test_a_feed_is_asked_every_hour_unless_it_says_otherwise(tmp_path):
+    settings = settings_from(tmp_path, f"{FEED}[feeds.b]\nsource='feed'\naddress='y'\nevery='6h'\n")
+
+    assert [feed.every for feed in settings.feeds.values()] == [3600.0, 21_600.0]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('every = "soon"', r"feeds\.a\.every: .*'soon' is no duration"),
+        ("every = 0", r"feeds\.a\.every: .*greater than or equal to 1"),
+        ('jitter = "-1s"', r"feeds\.a\.jitter: .*is no duration"),
+        ('cron = "* * *"', r"feeds\.a\.cron: .*has 3 fields"),
+        ('cron = "* * * * *"\nevery = "1h"', r"feeds\.a: .*give every or cron, not both"),
+    ],
+)
+def test_a_timetable_that_could_not_be_kept_is_refused_with_its_place(tmp_path, line, said):
+    with pytest.raises(Misconfigured, match=said):
+        settings_from(tmp_path, FEED + line + "\n")
+
+
+def test_marks_in_the_wrong_order_say_what_to_do(tmp_path):
+    with pytest.raises(Misconfigured, match=r"low_water \(1000\) lies above high_water \(500\)"):
+        settings_from(tmp_path, "[backpressure]\nhigh_water = 500\n")

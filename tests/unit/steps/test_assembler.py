@@ -11,6 +11,7 @@ from core.errors import Misconfigured, Transient
 from core.steps import assembler
 from core.steps.assembler import ToolAssembler
 from core.video.ffmpeg import Ffmpeg
+from core.video.shortfall import Doubts
 from tests.support.staged import staged_video
 
 
@@ -42,12 +43,27 @@ def test_ffmpeg_is_looked_for_beside_the_downloads_once(looks: list[str]):
     assert looks == ["headrace-ffmpeg"]
 
 
+def test_who_is_about_to_fetch_pieces_hears_that_nobody_here_can_join_them(looks: list[str]):
+    insist = ToolAssembler().prepare()
+
+    with pytest.raises(Transient, match="there is no ffmpeg") as caught:
+        insist()
+
+    assert caught.value.reason == "no_ffmpeg"
+
+
+def test_a_machine_with_it_lets_everybody_go_on(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(assembler.Ffmpeg, "find", object)
+
+    ToolAssembler().prepare()()
+
+
 def test_a_machine_without_it_is_an_attempt_when_it_is_needed(looks: list[str], tmp_path: Path):
     tool = ToolAssembler()
     tool.prepare()
     finished("headrace-ffmpeg")
 
     with pytest.raises(Transient, match="there is no ffmpeg"):
-        tool(staged_video(), lambda _piece: tmp_path, tmp_path, lambda: None)
+        tool(staged_video(), lambda _piece: tmp_path, tmp_path, lambda: None, Doubts())
 
     assert len(looks) == 2

@@ -8,11 +8,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core import errors
+from core.ledger.memory import MemoryLedger
 from core.model.end import Failure
 from core.model.source import SourceTerms
 from core.model.task import DiscoverPayload, Kind
+from core.ports import Copy
+from core.queue.embedded import EmbeddedQueue
+from core.steps.discover import open_depth, whole_depth
 from core.steps.ends import dead_end, write_end
+from tests.support.clock import FakeClock
 from tests.support.reading import ADDRESS, Killed, Reading, copies_of, ending, pages_of, publish_of
+from tests.support.tasks import a_discover_task, an_image_task
 
 
 @pytest.fixture
@@ -222,11 +228,43 @@ def test_a_source_over_its_high_water_mark_gets_no_further_page(tmp_path):
     reading.serve_pages([["a"]])
     reading.open_tasks = 11
 
-    with pytest.raises(errors.Backpressure, match="over its high-water mark of 10"):
+    with pytest.raises(errors.Backpressure, match="passed its high-water mark of 10"):
         reading.perform(reading.trigger())
 
     assert reading.asked == []
     reading.store.close()
+
+
+def test_a_held_page_waits_until_the_backlog_is_worked_off(tmp_path):
+    reading = Reading(tmp_path, high_water=10, terms=SourceTerms("feed", 0.5, 1))
+    reading.serve_pages([["a"], ["b"]])
+    reading.open_tasks = 25
+
+    with pytest.raises(errors.Backpressure) as held:
+        reading.perform(reading.trigger())
+    reading.open_tasks = 5  # the low-water mark: not below it yet
+    with pytest.raises(errors.Backpressure):
+        reading.perform(reading.queue[0])
+    reading.open_tasks = 4
+    reading.perform(reading.queue[0])
+
+    assert held.value.delay_s == 40.0  # 20 tasks at 0.5/s
+    assert reading.asked == [ADDRESS]
+    reading.store.close()
+
+
+def test_pages_that_wait_do_not_keep_each_other_waiting():
+    clock = FakeClock()
+    ledger = MemoryLedger(clock)
+    queue = EmbeddedQueue({"feed": 4}, clock)
+    for number in range(30):
+        ready, held = (a_discover_task(walk=f"w{number}", page=page) for page in (1, 2))
+        queue.publish([Copy(ready)])
+        ledger.published(held.model_copy(update={"serial": 1}), delay_s=60.0, token=None)
+    queue.publish([Copy(an_image_task())])
+
+    assert open_depth(queue, ledger)("feed") == 1
+    assert whole_depth(queue, ledger)("feed") == 61
 
 
 def test_a_list_is_asked_for_once_and_read_on_from_what_the_walk_keeps(reading):
