@@ -115,13 +115,14 @@ def submitted(task: Task, store: Store, clock: Clock) -> Task:
 
 def _where(store: Store, walk: Walk) -> tuple[int, str | None]:
     """The first page of the walk that is not recorded, and its cursor; the last recorded one where
-    nothing follows it (its step then closes the walk)."""
-    page, cursor = 1, None
-    for recorded in store.walks.pages(walk.feed, walk.walk):
-        if recorded.next_cursor is None:
-            return recorded.page, recorded.cursor
-        page, cursor = recorded.page + 1, recorded.next_cursor
-    return page, cursor
+    nothing follows it (its step then closes the walk). The last one tells: a page is published
+    together with the tasks of the page before it."""
+    last = store.walks.last_page(walk.feed, walk.walk)
+    if last is None:
+        return 1, None
+    if last.next_cursor is None:
+        return last.page, last.cursor
+    return last.page + 1, last.next_cursor
 
 
 def listed(store: Store, feed: str) -> Iterator[ImagePayload | ManifestPayload]:
