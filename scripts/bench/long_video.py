@@ -27,6 +27,7 @@ from core.model.video import StagedVideo
 from core.settings import SourceSettings
 from core.steps.assembler import ToolAssembler
 from core.store.store import Store
+from core.video.shortfall import Doubts
 from scripts.bench.film import Film, render
 from scripts.bench.measure import BenchTrouble
 
@@ -105,7 +106,7 @@ def _whole_way(store: Store, film: Film) -> None:
     with timed("joined, remuxed, probed"):
         workspace = store.videos.workspace(MEDIA, "bench")
         made = ToolAssembler()(
-            staged, lambda piece: store.videos.path(MEDIA, piece), workspace, lambda: None
+            staged, lambda piece: store.videos.path(MEDIA, piece), workspace, lambda: None, Doubts()
         )
     print(
         f"  plan {size / 1e6:.1f} MB; {made.type} of {made.duration_s:,.0f} s, "

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support import media
+from tests.support import dash, media
 from tests.support.command import LOOPBACK, headrace
 from tests.support.manifests import FOLDER, segments, text, variant
 from tests.support.site import Site, answer
@@ -118,6 +118,32 @@ def test_segments_lie_beside_the_final_address(site: Site, tmp_path: Path):
     site.serve("/cdn/v.m3u8", VIDEO, content_type=HLS)
 
     assert told(site.url("/video"), tmp_path)["chosen"] == [site.url("/cdn/v.m3u8")]
+
+
+def test_a_dash_manifest_is_shown_and_nothing_else_is_asked_for(site: Site, tmp_path: Path):
+    body = (dash.FOLDER / "segment_base.mpd").read_bytes()
+    site.serve("/video.mpd", body, content_type="application/dash+xml")
+    run = probe(site.url("/video.mpd"), tmp_path, "--max-height", 400)
+    starred = [line.split()[1] for line in run.stdout.splitlines() if line.startswith("*")]
+
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.startswith(f"DASH manifest {site.url('/video.mpd')}\n")
+    assert starred == ["640x360", "audio"]
+    assert "video      1 segment of fmp4, 12 s, not encrypted" in run.stdout
+    assert [seen.path for seen in site.requests] == ["/video.mpd"]
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"), [("dynamic_live.mpd", "live_manifest"), ("drm.mpd", "drm_unsupported")]
+)
+def test_a_dash_manifest_that_would_not_be_got_is_told_with_its_reason(
+    site: Site, tmp_path: Path, name: str, reason: str
+):
+    site.serve("/video.mpd", (dash.FOLDER / name).read_bytes())
+    run = probe(site.url("/video.mpd"), tmp_path, "--json")
+
+    assert run.returncode == 1
+    assert json.loads(run.stdout)["refused"]["reason"] == reason
 
 
 def test_a_plain_file_is_told_by_its_first_bytes_and_not_fetched(site: Site, tmp_path: Path):
