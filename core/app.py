@@ -3,47 +3,49 @@ chooses."""
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 import socket
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
-
-from pydantic import SecretStr
+from functools import cache, cached_property, partial
 
 from core.clock import Clock
 from core.fetch.fetcher import Fetcher, Surroundings
-from core.manifests import SelectionPolicy
 from core.model.end import Failure
-from core.model.source import SourceTerms
 from core.model.switch import Switch
 from core.model.task import Kind, Task
 from core.ports import Budget, Depths, Ledger, Publisher
 from core.queue.broker import HeadraceBroker
 from core.queue.delivery import current
 from core.queue.retry import Retry
-from core.settings import Settings, SourceSettings
-from core.sources import adapter
+from core.settings import Settings
+from core.sources import Renews, adapter
 from core.steps.assembler import ToolAssembler
 from core.steps.burial import Burial
 from core.steps.decide import RetryPolicy
 from core.steps.discover import DiscoverStep, open_depth
 from core.steps.ends import Observer, ignore
+from core.steps.expiry import Renewal
 from core.steps.fragment import FragmentStep
 from core.steps.heartbeat import Heartbeat
 from core.steps.image import ImageStep
 from core.steps.joining import Joining
 from core.steps.manifest import ManifestStep
 from core.steps.perform import Performer, Step
+from core.steps.placeholders import placeholders_of
 from core.steps.reachability import Reachability
 from core.steps.reopening import Reopening
+from core.steps.slowing import rest
 from core.steps.switchboard import Switchboard
-from core.steps.terms import Terms
+from core.steps.terms import Terms, selection_policy, source_terms
 from core.steps.verify import VerifyStep
 from core.steps.video_tasks import VideoTasks
 from core.store.store import Store
+
+logger = logging.getLogger(__name__)
 
 RUN_MARGIN_S = 300.0  # beyond the download's own deadline: token waits, checks, commits
 
@@ -138,6 +140,7 @@ class App:
         self.switchboard.listen(self._switched)
 
     def _switched(self, source: str, switch: Switch) -> None:
+        self.terms.renew(source)
         act = self.broker.open_source if switch.pause is None else self.broker.close_source
         act(source)
 
@@ -205,9 +208,11 @@ class App:
     def _steps(self) -> dict[Kind, Step]:
         return {
             Kind.DISCOVER: self._discover_step(),
-            Kind.FRAGMENT: FragmentStep(self.store, self.fetcher, self.terms, self._joining),
+            Kind.FRAGMENT: FragmentStep(
+                self.store, self.fetcher, self.terms, self._joining, self._renewal
+            ),
             Kind.MANIFEST: self._manifest_step(),
-            Kind.IMAGE: ImageStep(self.store, self.fetcher, self.terms, self.clock),
+            Kind.IMAGE: self._image_step(),
             Kind.VERIFY: self._verify_step(),
         }
 
@@ -221,7 +226,27 @@ class App:
             low_water=self.settings.backpressure.low_water,
             max_attempts=self.settings.retries.max_attempts,
             clock=self.clock,
+            stop_after_known=self._stop_after_known,
+            slow_down=partial(rest, self.budget),
         )
+
+    def _image_step(self) -> ImageStep:
+        return ImageStep(
+            self.store,
+            self.fetcher,
+            self.terms,
+            self.clock,
+            self._renewal,
+            cache(lambda source: placeholders_of(source, self.settings.source(source))),
+        )
+
+    def _stop_after_known(self, source: str) -> int:
+        settings = self.settings.source(source)
+        return settings.stop_after_known or adapter(settings.adapter).stop_after_known
+
+    def _renewal(self, source: str) -> Renewal:
+        chosen = adapter(self.settings.source(source).adapter)
+        return Renewal(chosen if isinstance(chosen, Renews) else None, self.clock)
 
     def _manifest_step(self) -> ManifestStep:
         return ManifestStep(
@@ -247,38 +272,6 @@ class App:
             stop=self.stop,
             clock=self.clock,
         )
-
-
-def source_terms(name: str, settings: SourceSettings) -> SourceTerms:
-    """A source's settings as the fetcher and the budget need them."""
-    return SourceTerms(
-        name=name,
-        rate=settings.rate,
-        burst=settings.burst,
-        many_hosts=adapter(settings.adapter).many_hosts,
-        headers=dict(settings.headers),
-        secret_headers=_plain(settings.secret_headers),
-        secret_query=_plain(settings.secret_query),
-        secret_hosts=settings.secret_hosts,
-        user_agent=settings.user_agent,
-        inherit_query=settings.inherit_query,
-        max_file_bytes=settings.max_file_bytes,
-        max_page_bytes=settings.max_page_bytes,
-    )
-
-
-def _plain(hidden: Mapping[str, SecretStr]) -> dict[str, str]:
-    return {name: secret.get_secret_value() for name, secret in hidden.items()}
-
-
-def selection_policy(settings: SourceSettings, max_height: int | None = None) -> SelectionPolicy:
-    """What a source's settings want of a manifest; `max_height` wins over theirs."""
-    return SelectionPolicy(
-        max_height=max_height or settings.max_height,
-        codecs=settings.codecs,
-        language=settings.language,
-        subtitles=settings.subtitles,
-    )
 
 
 def retry_policy(settings: Settings) -> RetryPolicy:

@@ -10,7 +10,7 @@ import os
 import re
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
     AfterValidator,
@@ -20,34 +20,47 @@ from pydantic import (
     Field,
     SecretStr,
     ValidationError,
+    ValidationInfo,
     field_validator,
 )
 
 from core import timetable
 from core.errors import Misconfigured
+from core.secret import FileSecret
 
 DEFAULT_FILE = "headrace.toml"
 SOURCE_NAME = re.compile(r"[a-z0-9_-]{1,40}")
 RESERVED_SOURCES = frozenset({"headrace"})
 DEFAULT_SOURCE = "feed"  # what an address outside the settings belongs to
 
-ADAPTERS = ("feed", "rss", "jsonfeed", "list")
-AdapterName = Literal["feed", "rss", "jsonfeed", "list"]
+AdapterName = Literal[
+    "feed", "rss", "atom", "jsonfeed", "sitemap", "iiif", "list", "facebook", "bilibili", "weibo"
+]
+ADAPTERS: tuple[str, ...] = get_args(AdapterName)
 CodecName = Literal[
     "avc", "hevc", "av1", "vp9", "vp8", "dolby_vision", "aac", "ac3", "eac3", "opus", "mp3", "flac"
 ]
 
 
-def _secret(value: object) -> object:
-    """A secret is a string, or `{ env = "NAME" }`, read here."""
-    if not isinstance(value, dict):
-        return value
-    if set(value) != {"env"} or not isinstance(value["env"], str):
-        raise ValueError('a secret is a string or { env = "NAME" }')
+def _secret(value: object, info: ValidationInfo) -> object:
+    """A secret is a string, `{ env = "NAME" }` or `{ file = "PATH" }`, read here. A relative path
+    begins beside the settings' file, like the store's."""
+    match value:
+        case {"env": str(name), **rest} if not rest:
+            return _from_environment(name)
+        case {"file": str(path), **rest} if not rest:
+            return FileSecret(Path(info.context or "", path))
+        case dict():
+            raise ValueError('a secret is a string, { env = "NAME" } or { file = "PATH" }')
+        case _:
+            return value
+
+
+def _from_environment(name: str) -> str:
     try:
-        return os.environ[value["env"]]
+        return os.environ[name]
     except KeyError:
-        raise ValueError(f"the environment variable {value['env']} is not set") from None
+        raise ValueError(f"the environment variable {name} is not set") from None
 
 
 Secret = Annotated[SecretStr, BeforeValidator(_secret)]
@@ -56,6 +69,7 @@ Slots = Annotated[int, Field(ge=1, le=256)]
 HeaderName = Annotated[str, Field(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$")]
 HeaderValue = Annotated[str, Field(pattern=r"^[\t\x20-\x7e\xa0-\xff]*$")]
 Count = Annotated[int, Field(ge=1)]
+Pattern = Annotated[str, Field(pattern=r"^https?://\S+$")]
 LanguageTag = Annotated[str, Field(pattern=r"^[A-Za-z0-9-]{2,35}$")]  # BCP 47
 Duration = Annotated[float, BeforeValidator(timetable.seconds)]
 
@@ -85,6 +99,8 @@ class SourceSettings(_Frozen):
     # Added to addresses on `secret_hosts`; struck out everywhere else.
     secret_query: dict[str, Secret] = {}
     secret_hosts: tuple[str, ...] = ()  # exact host names
+    token: Secret | None = None  # what the adapter signs its requests with, where it does
+    cookie: Secret | None = None  # the same for sources that know their readers by a cookie
     user_agent: HeaderValue | None = None
     max_file_bytes: Count = 4 * 1024**3
     max_page_bytes: Count = 64 * 1024**2
@@ -92,6 +108,13 @@ class SourceSettings(_Frozen):
     codecs: tuple[CodecName, ...] = ("avc", "hevc", "av1", "vp9")  # the most wanted first
     language: LanguageTag | None = None  # of sound and subtitles, where a manifest offers several
     subtitles: bool = False  # get them too
+    # A walk ends after so many posts in a row that are known and not pinned; None: as the adapter
+    # has it.
+    stop_after_known: Count | None = None
+    placeholders: tuple[Pattern, ...] = ()  # addresses of «removed» pictures; * is anything
+    # The same bytes under so many posts that share nothing else are a stand-in, and not filed once
+    # more; 0: never; None: as the adapter has it.
+    repeats: Annotated[int, Field(ge=0, le=1000)] | None = None
     # The query of a manifest's address goes with its pieces, where they are of the same host.
     inherit_query: bool = False
 
@@ -254,7 +277,7 @@ def load(explicit: Path | None = None) -> Settings:
     if "HEADRACE_STORE" in os.environ:
         tree["store"] = os.environ["HEADRACE_STORE"]
     try:
-        return Settings.model_validate(tree)
+        return Settings.model_validate(tree, context=path and path.absolute().parent)
     except ValidationError as error:
         raise Misconfigured(_explain(path, error), reason="bad_settings") from None
 

@@ -59,7 +59,8 @@ class Downloader:
 
     def run(self, request: Request, sink: Sink, progress: Callable[[int], None]) -> Download:
         """Fill `sink`. `progress` hears of every chunk, may raise, and then so does this."""
-        url = self.exchange.credentials.without_secrets(request.url)
+        # Held bytes go on under a new address of the same thing; If-Range tells whether they may.
+        url = request.identity or self.exchange.credentials.without_secrets(request.url)
         asked = sink.resume(url, self.watch.check_stop)
         while True:
             with self.exchange.get(request, asked.headers, also=_RANGE) as answer:

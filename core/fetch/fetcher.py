@@ -22,7 +22,7 @@ from core.fetch.lines import Lines
 from core.fetch.page import PAGE_HEADERS, PageBody, read_page
 from core.fetch.session import Session, quiet_logs
 from core.fetch.sink import Sink
-from core.model.request import Request, Span
+from core.model.request import Asked, Request, Span
 from core.model.source import SourceTerms
 from core.ports import Budget, Partial
 from core.settings import FetchSettings
@@ -152,7 +152,7 @@ class Visit:
         step's time. Where `enough` says so of its first bytes, the rest is left."""
         settings = self._downloader.settings
         self._allow(min(settings.total_s, settings.hand_over_s))
-        with self._exchange.get(request, PAGE_HEADERS, also=frozenset()) as answer:
+        with self._exchange.get(request, PAGE_HEADERS, also=request.read_also) as answer:
             body = read_page(answer, self._max_page_bytes, enough)
         self._pages.append(body)
         return body
@@ -183,6 +183,11 @@ class Visit:
     def requests(self) -> int:
         """How many requests went out."""
         return self._exchange.allowance.waits.taken
+
+    @property
+    def asked(self) -> Asked | None:
+        """The last request that went out."""
+        return self._exchange.allowance.asked
 
     @property
     def prompt(self) -> bool:

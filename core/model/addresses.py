@@ -34,6 +34,7 @@ _SIGNING = frozenset(
         "ssig",
         "st",
         "token",
+        "upsig",
         "wssecret",
     ]
 )

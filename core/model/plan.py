@@ -41,6 +41,7 @@ class Container(StrEnum):
     AC3 = "ac3"
     EAC3 = "eac3"
     VTT = "vtt"
+    FLV = "flv"
 
 
 class KeyRef(_Frozen):
@@ -57,6 +58,9 @@ class Piece(_Frozen):
     start: Count | None = None  # first byte; None: the whole resource
     length: Annotated[int, Field(ge=1)] | None = None  # bytes, when `start` is given
     alternatives: tuple[str, ...] = ()  # where the same bytes lie too, in the manifest's order
+    size_bytes: Annotated[int, Field(ge=1)] | None = None  # of the whole resource, where told
+    ref: str | None = None  # with which the source's adapter asks for its addresses once more
+    headers: tuple[tuple[str, str], ...] = ()  # what its host wants besides; none is secret
 
     @model_validator(mode="after")
     def _range_is_whole(self) -> Self:

@@ -32,7 +32,8 @@ class Rendition(_Frozen):
     bitrate: int | None = None  # bits a second
     size_bytes: int | None = None  # only from a byte-exact field
     is_default: bool = False
-    manifest: str | None = None  # "hls" or "dash" when the address is a manifest
+    manifest: str | None = None  # "hls", "dash" or "playurl" when the address is a manifest
+    backups: tuple[str, ...] = ()  # other addresses of the same bytes
 
 
 class Author(_Frozen):
@@ -54,6 +55,8 @@ class MediaRecord(_Frozen):
     duration_s: float | None = None
     hashes: dict[str, str] = Field(default_factory=dict)  # algorithm -> hex, as the feed promises
     poster: str | None = None  # a picture of the video; not a media
+    ref: str | None = None  # with which the adapter asks for this media's addresses once more
+    motion_of: str | None = None  # key of the still whose moving half it is (live photo)
 
     def id(self, source: str) -> str:
         """The media's identity within the store."""
@@ -69,8 +72,12 @@ class Post(_Frozen):
     link: str | None = None
     author: Author | None = None
     created_at: datetime | None = None  # UTC
+    within_s: float | None = None  # how exact `created_at` is, where it is told as «3 hours ago»
     updated_at: datetime | None = None  # UTC
     media: tuple[MediaRecord, ...] = ()
+    announced: int | None = None  # how many media the source says it has, where it says so
+    pinned: bool = False  # stands on top for another reason than its age
+    origin: str | None = None  # key of the post that this one shares
     notes: tuple[str, ...] = ()  # what the adapter could not read, in words
 
     def id(self, source: str) -> str:
@@ -94,3 +101,4 @@ class FeedPage(_Frozen):
     skipped: tuple[Skipped, ...] = ()
     notes: tuple[str, ...] = ()
     newest_first: bool = False  # «nothing new on this page» may end the walk; told by its content
+    rest_s: float | None = None  # the source asks for a pause before it has to refuse

@@ -15,6 +15,8 @@ class Request:
     url: str
     referer: str | None = None
     headers: dict[str, str] = field(default_factory=dict)
+    read_also: frozenset[int] = frozenset()  # statuses whose body says more than they do
+    identity: str | None = None  # what is asked for, whichever address it has today
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The terms on which a source is fetched: what the fetcher and the budget need of its settings."""
+"""The terms on which a source is fetched: what fetcher, budget and steps need of its settings."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ class SourceTerms:
     secret_query: dict[str, str] = field(default_factory=dict, repr=False)
     secret_hosts: tuple[str, ...] = ()
     user_agent: str | None = None
+    max_height: int | None = None  # pixels, of a video in several plain files
     inherit_query: bool = False  # a manifest's query goes with its pieces on the same host
     max_file_bytes: int = 4 * 1024**3
     max_page_bytes: int = 64 * 1024**2

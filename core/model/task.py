@@ -83,6 +83,7 @@ class _MediaPayload(_Frozen):
     created_at: str | None = None  # ISO 8601, UTC
     referer: str | None = None
     headers: dict[str, str] = Field(default_factory=dict)  # none of them secret
+    ref: str | None = None  # with which the adapter asks for its addresses once more
 
 
 class ImagePayload(_MediaPayload):
@@ -111,6 +112,9 @@ class FragmentPayload(_Frozen):
     length: int | None = None
     referer: str | None = None
     headers: dict[str, str] = Field(default_factory=dict)  # none of them secret
+    alternatives: tuple[str, ...] = ()  # where the same bytes lie too
+    size_bytes: Annotated[int, Field(ge=1)] | None = None  # of the whole resource, where told
+    ref: str | None = None  # with which the adapter asks for its addresses once more
 
 
 class VerifyPayload(_Frozen):

@@ -49,6 +49,9 @@ class WalkPage(_Frozen):
     newest_first: bool = False  # «nothing new» on it may end the walk
     posts: tuple[str, ...] = ()  # post ids
     new_posts: int = 0  # not known from an earlier completed walk
+    known_run: int = 0  # posts in a row up to here that are known and not pinned
+    nothing_new: bool = False  # so many of them that the walk may end
+    gone_at_source: int = 0  # media that its posts showed before and no longer do
     media: tuple[MediaPayload, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     notes: tuple[str, ...] = ()

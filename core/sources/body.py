@@ -61,7 +61,12 @@ def refuse_unreadable(first: bytes, page: PageInput) -> None:
 def is_html(body: bytes) -> bool:
     """Whether a body starts as an HTML page does, behind any declaration and comments."""
     start = body[:HEAD_BYTES].replace(b"\0", b"").lstrip(_BLANK).lower()
+    return _HTML.match(behind_prologue(start)) is not None
+
+
+def behind_prologue(start: bytes) -> bytes:
+    """What follows the declaration and comments that a document begins with."""
     at = 0
     while prologue := _PROLOGUE.match(start, at):
         at = prologue.end()
-    return _HTML.match(start, at) is not None
+    return start[at:].lstrip()

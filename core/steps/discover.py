@@ -12,9 +12,10 @@ from typing import BinaryIO, Protocol
 
 from core import errors
 from core.clock import Clock
-from core.fetch.fetcher import Fetcher
+from core.fetch.fetcher import Fetcher, Visit
 from core.model.addresses import strike
 from core.model.post import FeedPage
+from core.model.request import Asked
 from core.model.source import SourceTerms
 from core.model.task import (
     DiscoverPayload,
@@ -28,10 +29,19 @@ from core.model.task import (
 from core.model.walk import Walk, WalkEnd, WalkPage, WalkState
 from core.ports import Copy, Depths, Ledger
 from core.sources import adapter
-from core.sources.adapter import Adapter, PageInput
+from core.sources.adapter import Adapter, Completes, PageInput
 from core.steps.actions import Action, Publish
+from core.steps.asking import asking, page_input
 from core.steps.gate import Gate, Marks, held_s
-from core.steps.page import CURSOR_REPEATS, ending_of, media_payload, without_secrets
+from core.steps.page import (
+    CURSOR_REPEATS,
+    ending_of,
+    known_run,
+    media_payload,
+    only_known,
+    with_missing_told,
+    without_secrets,
+)
 from core.steps.run import Run
 from core.store.posts import Seen
 from core.store.store import Store
@@ -59,6 +69,8 @@ class DiscoverStep:
     low_water: int
     max_attempts: int
     clock: Clock
+    stop_after_known: Callable[[str], int]  # by source: known posts in a row that end a walk
+    slow_down: Callable[[Asked, float], None]  # a source that asks for a pause gets it
     gate: Gate = field(default_factory=Gate)
 
     def __call__(self, run: Run) -> Iterator[Action]:
@@ -125,10 +137,15 @@ class DiscoverStep:
     def _read(self, run: Run, payload: DiscoverPayload) -> WalkPage:
         chosen = adapter(payload.adapter)
         terms = self.terms(run.task.source)
-        with self._open(run, payload, chosen, terms) as page_input:
-            page = _parse(chosen, page_input)
-            self._keep_body(payload, chosen, page, page_input.stream, terms)
-        page = without_secrets(page, terms)
+        with self._open(run, payload, chosen, terms) as (given, visit):
+            page = _parse(chosen, given)
+            self._keep_body(payload, chosen, page, given.stream, terms)
+            if visit is not None and isinstance(chosen, Completes):
+                page = chosen.complete(page, asking(visit, self.clock))
+                run.token_wait_s = visit.token_wait_s
+            if page.rest_s is not None and visit is not None and visit.asked is not None:
+                self.slow_down(visit.asked, page.rest_s)
+        page = without_secrets(with_missing_told(page), terms)
         for note in page.notes:
             logger.warning("%s page %d: %s", strike(payload.address), payload.page, note)
         return self._record(run.task, payload, page)
@@ -136,18 +153,28 @@ class DiscoverStep:
     @contextmanager
     def _open(
         self, run: Run, payload: DiscoverPayload, chosen: Adapter, terms: SourceTerms
-    ) -> Iterator[PageInput]:
+    ) -> Iterator[tuple[PageInput, Visit | None]]:
         request = chosen.request(payload.address, payload.cursor)
         if request is None:
             with self._kept_body(payload) as stream:
-                yield PageInput(stream, payload.address, cursor=payload.cursor)
+                yield self._from_body(stream, payload), None
             return
         with self.fetcher.visit(terms, on_first_token=run.granted) as visit:
             try:
                 body = visit.page(request)
             finally:
                 run.token_wait_s = visit.token_wait_s
-            yield PageInput(body.stream, body.url, body.content_type, payload.cursor)
+            given = page_input(body, self.clock, cursor=payload.cursor, feed=payload.address)
+            yield given, visit
+
+    def _from_body(self, stream: BinaryIO, payload: DiscoverPayload) -> PageInput:
+        return PageInput(
+            stream,
+            payload.address,
+            cursor=payload.cursor,
+            read_at=self.clock.now(),
+            feed=payload.address,
+        )
 
     def _kept_body(self, payload: DiscoverPayload) -> BinaryIO:
         return self.store.walks.open_body(payload.feed, payload.walk)
@@ -173,10 +200,13 @@ class DiscoverStep:
         seen = self.store.posts.put_page(
             page.posts, source=task.source, feed=payload.feed, walk=payload.walk
         )
+        before = self.store.walks.page(payload.feed, payload.walk, payload.page - 1)
+        run = known_run(before.known_run if before else 0, page.posts, seen)
+        max_height = self.terms(task.source).max_height
         media: dict[str, ImagePayload | ManifestPayload] = {}
         for post in page.posts:
             for record in post.media:
-                found = media_payload(task.source, payload.feed, post, record)
+                found = media_payload(task.source, payload.feed, post, record, max_height)
                 media.setdefault(found.media, found)
         return WalkPage(
             walk=payload.walk,
@@ -188,6 +218,14 @@ class DiscoverStep:
             newest_first=page.newest_first,
             posts=tuple(post.id(task.source) for post in page.posts),
             new_posts=sum(one is not Seen.KNOWN for one in seen),
+            known_run=run,
+            nothing_new=only_known(page.posts, seen) and run >= self.stop_after_known(task.source),
+            gone_at_source=self.store.posts.vanished(
+                (post for post, one in zip(page.posts, seen, strict=True) if one is Seen.CHANGED),
+                source=task.source,
+                feed=payload.feed,
+                walk=payload.walk,
+            ),
             media=tuple(media.values()),
             skipped=page.skipped,
             notes=page.notes,

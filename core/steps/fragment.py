@@ -15,6 +15,8 @@ from core.model.request import Request, Span
 from core.model.source import SourceTerms
 from core.model.task import FragmentPayload
 from core.steps.actions import Action, Publish
+from core.steps.elsewhere import from_first
+from core.steps.expiry import Address, Renewal, no_renewal
 from core.steps.joining import Joining
 from core.steps.run import Run
 from core.store.staging import StagedPartial
@@ -31,6 +33,7 @@ class FragmentStep:
     fetcher: Fetcher
     terms: Callable[[str], SourceTerms]
     joining: Joining
+    renewal: Callable[[str], Renewal] = no_renewal
 
     def __call__(self, run: Run) -> Iterator[Action]:
         """Yield the join, if this was the last piece. A piece that is there, or is known as dead in
@@ -54,7 +57,6 @@ class FragmentStep:
         partial = self.store.staging.take(ident, run.token)
         try:
             self._download(run, payload, partial)
-            _refuse_page(partial, payload)
             self.store.videos.put(payload.media, payload.piece, partial.path, payload.layout)
         except errors.Released:
             partial.hand_over()
@@ -63,13 +65,37 @@ class FragmentStep:
             partial.close()
 
     def _download(self, run: Run, payload: FragmentPayload, partial: StagedPartial) -> None:
-        request = Request(payload.url, payload.referer, dict(payload.headers))
         terms = self.terms(run.task.source)
+        identity = f"{payload.media}-{payload.piece}" if payload.ref is not None else None
         with self.fetcher.visit(terms, on_first_token=run.granted) as visit:
+
+            def fetch(url: str) -> None:
+                headers = dict(payload.headers)
+                request = Request(url, payload.referer, headers, identity=identity)
+                got = visit.download(request, partial, run.progress, span=_span(payload))
+                _refuse_page(partial, url)
+                if payload.size_bytes is not None:
+                    _check_size(got.size_bytes, payload.size_bytes, partial, url)
+
+            def fetch_anywhere(url: str) -> None:
+                others = payload.alternatives if url == payload.url else ()
+                from_first((url, *others), fetch)
+
+            renewal = self.renewal(run.task.source)
             try:
-                visit.download(request, partial, run.progress, span=_span(payload))
+                renewal.get(visit, Address(payload.url, payload.ref), fetch_anywhere)
             finally:
                 run.token_wait_s = visit.token_wait_s
+
+
+def _check_size(found: int, told: int, partial: StagedPartial, url: str) -> None:
+    """A file that came whole by HTTP's word may be another than the manifest means."""
+    if found != told:
+        partial.restart()
+        raise errors.Truncated(
+            f"{strike(url)}: {found:,} bytes, its manifest says {told:,}; will fetch it again",
+            reason="size_mismatch",
+        )
 
 
 def _span(payload: FragmentPayload) -> Span | None:
@@ -78,13 +104,13 @@ def _span(payload: FragmentPayload) -> Span | None:
     return Span(payload.start, payload.length)
 
 
-def _refuse_page(partial: StagedPartial, payload: FragmentPayload) -> None:
+def _refuse_page(partial: StagedPartial, url: str) -> None:
     """A page where a piece should be goes, so that another attempt starts from nothing."""
     name = types.name_of_other(_head(partial.path))
     if name in _NO_PIECES:
         partial.restart()
         raise errors.NotMedia(
-            f"{strike(payload.url)}: {name} instead of a piece of a video",
+            f"{strike(url)}: {name} instead of a piece of a video",
             reason=f"{name}_instead_of_media",
         )
 

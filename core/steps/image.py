@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from core.model.source import SourceTerms
 from core.model.task import ImagePayload, ManifestPayload, Task, media_task
 from core.ports import Copy
 from core.steps.actions import Action, Publish
+from core.steps.expiry import Address, Renewal
+from core.steps.placeholders import Placeholders
 from core.steps.run import Run
 from core.store.staging import StagedPartial
 from core.store.store import Store
@@ -33,6 +36,8 @@ class ImageStep:
     fetcher: Fetcher
     terms: Callable[[str], SourceTerms]
     clock: Clock
+    renewal: Callable[[str], Renewal]
+    placeholders: Callable[[str], Placeholders] = Placeholders
 
     def __call__(self, run: Run) -> Iterator[Action]:
         """Yield the media's end once its object is durable; or, where the address turns out to be a
@@ -45,9 +50,8 @@ class ImageStep:
         terms = self.terms(run.task.source)
         partial = self.store.staging.take(payload.media, run.token)
         try:
-            download = self._download(run, payload, terms, partial)
-            inspected = _checked(partial, payload, download)
-            self.store.objects.put(partial.path, download.sha256)
+            download, inspected = self._download(run, payload, terms, partial)
+            self._file(run.task.source, payload, partial, download)
             yield self._end(run, payload, terms, download, inspected)
             partial.remove()
         except errors.Released:
@@ -68,13 +72,37 @@ class ImageStep:
 
     def _download(
         self, run: Run, payload: ImagePayload, terms: SourceTerms, partial: StagedPartial
-    ) -> Download:
-        request = Request(payload.url, payload.referer, dict(payload.headers))
+    ) -> tuple[Download, Inspected]:
+        """The file, and what it is: an address that gives something else may be renewed too."""
+        renewal, stand_ins = self.renewal(run.task.source), self.placeholders(run.task.source)
         with self.fetcher.visit(terms, on_first_token=run.granted) as visit:
+
+            def fetch(url: str) -> tuple[Download, Inspected]:
+                stand_ins.check_address(url)
+                request = Request(
+                    url, payload.referer, dict(payload.headers), identity=payload.media
+                )
+                download = visit.download(request, partial, run.progress)
+                with _dropping_what_is_wrong(partial):
+                    stand_ins.check_address(download.fetched.final_url)
+                    return download, _checked(partial.path, payload, download)
+
             try:
-                return visit.download(request, partial, run.progress)
+                was = Address(payload.url, payload.ref, payload.rendition)
+                return renewal.get(visit, was, fetch)
             finally:
                 run.token_wait_s = visit.token_wait_s
+
+    def _file(
+        self, source: str, payload: ImagePayload, partial: StagedPartial, download: Download
+    ) -> None:
+        """Make the bytes an object. What they were filed for is noted before the end is written, so
+        that a run that dies between the two notes it; its rerun does not count itself."""
+        stand_ins = self.placeholders(source)
+        with _dropping_what_is_wrong(partial):
+            stand_ins.check_bytes(self.store.repeats, payload, download.sha256)
+        self.store.objects.put(partial.path, download.sha256)
+        stand_ins.note(self.store.repeats, payload, download.sha256)
 
     def _end(
         self,
@@ -126,14 +154,20 @@ def _manifest_copy(task: Task, payload: ImagePayload) -> Copy:
     )
 
 
-def _checked(partial: StagedPartial, payload: ImagePayload, download: Download) -> Inspected:
-    """What the bytes are. Wrong bytes are dropped, so that the next attempt starts from nothing."""
+@contextmanager
+def _dropping_what_is_wrong(partial: StagedPartial) -> Iterator[None]:
+    """Wrong bytes are dropped, so that the next attempt starts from nothing."""
     try:
-        inspected = inspect(partial.path)
-        _check_promised_hashes(partial.path, payload, download)
+        yield
     except (errors.Permanent, errors.Transient):
         partial.restart()
         raise
+
+
+def _checked(path: Path, payload: ImagePayload, download: Download) -> Inspected:
+    """What the bytes are, and that they are those which the feed promises."""
+    inspected = inspect(path)
+    _check_promised_hashes(path, payload, download)
     return inspected
 
 

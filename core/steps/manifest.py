@@ -10,7 +10,16 @@ from dataclasses import dataclass
 
 from core import errors
 from core.fetch.fetcher import Fetcher, PageBody, Visit
-from core.manifests import Origin, SelectionPolicy, build_plan, choose, parse, read_wanted
+from core.manifests import (
+    Origin,
+    SelectionPolicy,
+    build_plan,
+    choose,
+    parse,
+    read_wanted,
+    refusal_of,
+    refusing_statuses,
+)
 from core.model.addresses import strike
 from core.model.plan import Plan
 from core.model.request import Request
@@ -197,5 +206,9 @@ class _Reading:
 
     def _page(self, url: str) -> PageBody:
         self.run.check()
-        request = Request(url, self.payload.referer, dict(self.payload.headers))
-        return self.visit.page(request)
+        refusing = refusing_statuses(url)
+        headers = dict(self.payload.headers)
+        page = self.visit.page(Request(url, self.payload.referer, headers, read_also=refusing))
+        if refusing and page.status in refusing:
+            raise refusal_of(url)
+        return page

@@ -37,8 +37,9 @@ def _same_pieces(kept: StagedVideo, read: StagedVideo) -> bool:
     )
 
 
-def _ranges(plan: Plan) -> list[tuple[int | None, int | None]]:
-    return [(piece.start, piece.length) for piece in plan.pieces]
+def _ranges(plan: Plan) -> list[tuple[int | None, ...]]:
+    """Where each piece lies in its resource, and how long that is, as far as the plan tells."""
+    return [(piece.start, piece.length, piece.size_bytes) for piece in plan.pieces]
 
 
 def _offers(plan: Plan) -> list[object]:

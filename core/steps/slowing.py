@@ -103,3 +103,17 @@ class Slowing:
 
 def _got_no_connection(error: HeadraceError) -> bool:
     return isinstance(error, errors.Unreachable) or error.reason == NO_CONNECTION
+
+
+def rest(budget: Budget, asked: Asked, seconds: float) -> None:
+    """A source's own figures say that it will refuse soon: that is its word, before it has to be a
+    refusal. Raises `SharedStateDown`."""
+    slowdown = budget.throttled(asked.bucket, era=asked.era, seconds=seconds)
+    if slowdown.is_news:
+        logger.warning(
+            "%s is close to its limit by its own figures: nothing for %.0f s, then %.0f %% of its "
+            "rate",
+            asked.bucket,
+            slowdown.blocked_s,
+            100 * slowdown.pace,
+        )

@@ -19,6 +19,7 @@ from core.ports import Copy
 from core.steps.actions import Publish
 
 WINDOW = 500  # fragments published and confirmed together
+ALTERNATIVES = 4  # addresses that go with a task: a message stays small
 MEND_S = (0.0, 5.0, 20.0, 80.0)  # before a damaged piece is fetched again, and again
 WATCHDOG_S = (300.0, 900.0, 3600.0)  # when a video is looked at: after its plan, again, and again
 
@@ -103,7 +104,10 @@ class VideoTasks:
             start=planned.start,
             length=planned.length,
             referer=staged.payload.referer,
-            headers=staged.payload.headers,
+            headers={**staged.payload.headers, **dict(planned.headers)},
+            alternatives=planned.alternatives[:ALTERNATIVES],
+            size_bytes=planned.size_bytes,
+            ref=planned.ref,
         )
         return fragment_task(
             staged.source, payload, generation=generation, max_attempts=self.max_attempts

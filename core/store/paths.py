@@ -66,6 +66,7 @@ class Paths:
         self.unnamed = root / "staging" / "unnamed"  # files that have no name yet, and rubbish
         self.library = root / "library"  # names for people
         self.sums = root / "sums"  # checksum lists, one per writer
+        self.repeats = root / "repeats"  # which posts the same bytes were filed for; made when used
         self.checksums = root / "SHA256SUMS"  # the merged list, for `sha256sum -c`
 
     def folders(self) -> tuple[Path, ...]:
@@ -85,6 +86,10 @@ class Paths:
         """The original bytes with that digest."""
         digest(sha256)
         return Path(f"{self.objects}/{sha256[:2]}/{sha256[2:4]}/{sha256}")
+
+    def repeats_of(self, source: str, sha256: str) -> Path:
+        """Which posts of a source this object was filed for, and others that begin like it."""
+        return Path(f"{self.repeats}/{plain(source)}/{digest(sha256)[:3]}")
 
     def end(self, media: str, generation: int) -> Path:
         """How one generation of a media ended."""

@@ -3,10 +3,8 @@ Addresses are struck out like in every record; a signature that changes is no ch
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -15,10 +13,9 @@ from pydantic import BaseModel, ConfigDict
 
 from core.clock import Clock
 from core.errors import StorageDown
-from core.model.addresses import is_plain, strike
 from core.model.moment import Moment
-from core.model.post import MediaRecord, Post
-from core.store import records
+from core.model.post import Post
+from core.store import content, records
 from core.store.files import Disk
 
 logger = logging.getLogger(__name__)
@@ -50,6 +47,7 @@ class PostVersion(_Frozen):
     seen: Seen
     digest: str  # of the content
     media: tuple[str, ...]  # media ids, in the post's order
+    gone_at_source: tuple[str, ...] = ()  # media that this feed showed before, and no longer does
     post: Post
 
 
@@ -122,11 +120,20 @@ class Posts:
         found = (self._read(post, version) for version in range(1, self._newest(post) + 1))
         return [version for version in found if version is not None]
 
+    def vanished(self, posts: Iterable[Post], *, source: str, feed: str, walk: str) -> int:
+        """How many media are gone from `posts` with the versions that this walk wrote of them."""
+        gone = 0
+        for ident in sorted({post.id(source) for post in posts}):
+            newest = self.newest(ident)
+            if newest is not None and (newest.feed, newest.first_seen_in) == (feed, walk):
+                gone += len(newest.gone_at_source)
+        return gone
+
     # --- what a post is ---
 
     def _find(self, ident: str, post: Post, visit: _Visit) -> _Finding:
-        struck = _struck(post)
-        digest = _digest(struck)
+        struck = content.struck(post)
+        digest = content.digest(struck)
         newest = self._newest(ident)
         proof = self._proof(ident, newest, visit.feed)
         if proof is not None and proof.digest == digest:
@@ -147,6 +154,9 @@ class Posts:
             media=tuple(record.id(visit.source) for record in post.media),
             post=struck,
         )
+        if proof is not None:
+            gone = self._vanished(version, proof)
+            version = version.model_copy(update={"gone_at_source": gone})
         return _Finding(ident, seen, (newest + 1, version))
 
     def _unchanged(self, ident: str, proof: Mark, visit: _Visit) -> _Finding:
@@ -156,6 +166,21 @@ class Posts:
             return _Finding(ident, Seen.KNOWN)
         again = proof.model_copy(update={"walk": visit.walk})
         return _Finding(ident, proof.seen, mark=again)
+
+    def _vanished(self, version: PostVersion, proof: Mark) -> tuple[str, ...]:
+        """Media ids that this feed's last whole reading, or one since, showed and `version` does
+        not. A reading that lacks something proves nothing, nor does another feed's."""
+        if content.is_doubtful(version.post):
+            return ()
+        gone: dict[str, None] = {}
+        for number in range(proof.version, 0, -1):
+            before = self._read(version.id, number)
+            if before is None or (before.feed != version.feed and number != proof.version):
+                continue
+            gone.update(dict.fromkeys(_missing(before, version)))
+            if not content.is_doubtful(before.post):
+                break
+        return tuple(gone)
 
     def _proof(self, ident: str, newest: int, feed: str) -> Mark | None:
         """What this feed showed last: a version that it wrote itself, or its mark where that is of
@@ -178,9 +203,9 @@ class Posts:
 
     def _mark(self, ident: str, feed: str) -> Mark | None:
         path = self._paths.mark(ident, feed)
-        content = self._disk.read(path)
+        kept = self._disk.read(path)
         try:
-            return None if content is None else records.decode(Mark, path, content)
+            return None if kept is None else records.decode(Mark, path, kept)
         except StorageDown:
             logger.debug("%s was torn by a crash and does not count", path)
             return None
@@ -195,8 +220,8 @@ class Posts:
         drafts = {finding.id: finding.draft for finding in findings if finding.draft is not None}
         try:
             for ident, (_, version) in drafts.items():
-                content = records.encode(version)
-                unnamed[ident] = self._disk.write_unnamed([content], durable=False)
+                encoded = records.encode(version)
+                unnamed[ident] = self._disk.write_unnamed([encoded], durable=False)
             self._disk.sync_all(unnamed.values())
             for ident, (version_number, _) in drafts.items():
                 path = self._paths.version(ident, version_number)
@@ -236,39 +261,10 @@ class Posts:
         return records.read(self._disk, self._paths.version(ident, version), PostVersion)
 
 
-def _digest(post: Post) -> str:
-    """Of the content alone. Fields at their defaults don't count, so that a field which a later
-    version adds does not make every post a changed one; nor do an adapter's notes."""
-    content = post.model_dump(mode="json", exclude_defaults=True, exclude={"notes"})
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
-def _struck(post: Post) -> Post:
-    """The post as a record may hold it: no credentials or signatures in addresses."""
-    if all(map(is_plain, _addresses(post))):  # as most are: spares three copies a post
-        return post
-    media = tuple(_struck_media(record) for record in post.media)
-    return post.model_copy(update={"link": post.link and strike(post.link), "media": media})
-
-
-def _addresses(post: Post) -> Iterator[str]:
-    """Every address in a post that a record could tell too much with."""
-    for media in post.media:
-        yield from (rendition.url for rendition in media.renditions)
-        yield from filter(None, (media.referer, media.poster))
-    if post.link:
-        yield post.link
-
-
-def _struck_media(record: MediaRecord) -> MediaRecord:
-    renditions = tuple(
-        rendition.model_copy(update={"url": strike(rendition.url)})
-        for rendition in record.renditions
-    )
-    return record.model_copy(
-        update={
-            "renditions": renditions,
-            "referer": record.referer and strike(record.referer),
-            "poster": record.poster and strike(record.poster),
-        }
-    )
+def _missing(before: PostVersion, after: PostVersion) -> Iterator[str]:
+    """The ids of media that the one shows and the other does not. What has no key is known by its
+    address, whose signature may be another now."""
+    shown = {*after.media, *map(content.address, after.post.media)}
+    for media, record in zip(before.media, before.post.media, strict=True):
+        if media not in shown and (record.key or content.address(record) not in shown):
+            yield media

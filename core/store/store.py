@@ -25,6 +25,7 @@ from core.store.media import Media
 from core.store.objects import Objects
 from core.store.paths import Paths
 from core.store.posts import Posts
+from core.store.repeats import Repeats
 from core.store.staging import Staging
 from core.store.sums import Sums
 from core.store.switches import SwitchStore
@@ -59,6 +60,7 @@ class Store:
         self.videos = Videos(disk, clock)
         self.library = Library(disk)
         self.sums = Sums(disk, self.media)
+        self.repeats = Repeats(disk)
         self.switches = SwitchStore(disk)
         _open_stores.add(self)
 

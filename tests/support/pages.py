@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 from core.model.post import FeedPage
 from core.sources import PageInput, adapter
@@ -12,12 +13,12 @@ DATA = Path(__file__).parents[1] / "data" / "sources"
 URL = "https://site.example.com/feed"
 
 
-def page_input(body: bytes | str, *, url: str = URL, **kwargs: str | None) -> PageInput:
+def page_input(body: bytes | str, *, url: str = URL, **kwargs: Any) -> PageInput:
     raw = body.encode() if isinstance(body, str) else body
     return PageInput(stream=BytesIO(raw), url=url, **kwargs)
 
 
-def parse(name: str, body: bytes | str, *, url: str = URL, **kwargs: str | None) -> FeedPage:
+def parse(name: str, body: bytes | str, *, url: str = URL, **kwargs: Any) -> FeedPage:
     return adapter(name).parse(page_input(body, url=url, **kwargs))
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from core.errors import Gone
 from core.fetch.page import PageBody
 from core.model.end import EndState, MediaEnd
-from core.model.request import Request
+from core.model.request import Asked, Request
 from core.model.source import SourceTerms
 from core.model.task import DiscoverPayload, ImagePayload, Task
 from core.model.walk import FeedRecord
@@ -37,12 +37,13 @@ class Visit:
     def __init__(self, site: dict[str, bytes], asked: list[str]) -> None:
         self._site, self._asked = site, asked
         self.token_wait_s = 0.0
+        self.asked = Asked("feeds.example", "feed", 0)
 
     def page(self, request: Request) -> PageBody:
         self._asked.append(request.url)
         if request.url not in self._site:
             raise Gone(f"{request.url}: 404", http_status=404)
-        return PageBody(io.BytesIO(self._site[request.url]), request.url, None, 200)
+        return PageBody(io.BytesIO(self._site[request.url]), request.url, None, 200, {})
 
 
 class Reading:
@@ -54,6 +55,8 @@ class Reading:
         self.site: dict[str, bytes] = {}
         self.asked: list[str] = []
         self.open_tasks = 0
+        self.stop_after_known = 1
+        self.rests: list[float] = []
         self.queue: deque[Task] = deque()
         self.settings = Settings()
         self._terms = terms or SourceTerms("feed", 10.0, 20)
@@ -66,6 +69,8 @@ class Reading:
             low_water=high_water // 2,
             max_attempts=5,
             clock=self.clock,
+            stop_after_known=lambda _source: self.stop_after_known,
+            slow_down=lambda _asked, seconds: self.rests.append(seconds),
         )
 
     @contextmanager

@@ -101,6 +101,68 @@ def test_an_empty_page_is_an_error(site: Site, web: Net, behaviour: Behaviour) -
         web.page(site.url("/"))
 
 
+def test_a_refusal_that_is_read_also_needs_no_byte(site: Site, web: Net) -> None:
+    site.on("/", answer(432))
+
+    assert web.page(site.url("/"), read_also=frozenset([432])) == b""
+
+
+@pytest.mark.parametrize(
+    ("headers", "body"),
+    [
+        ({}, gzip.compress(PAGE)),
+        ({"Content-Type": "application/gzip"}, gzip.compress(PAGE[:9]) + gzip.compress(PAGE[9:])),
+        ({"Content-Encoding": "gzip"}, gzip.compress(gzip.compress(PAGE))),
+        ({"Content-Encoding": "deflate"}, zlib.compress(gzip.compress(PAGE))),
+    ],
+    ids=["bare", "members", "gzip", "deflate"],
+)
+def test_a_file_that_is_gzip_is_undone_whatever_the_header_says(
+    site: Site, web: Net, headers: dict[str, str], body: bytes
+) -> None:
+    site.on("/map.xml.gz", answer(200, headers, body))
+
+    assert web.page(site.url("/map.xml.gz")) == PAGE
+
+
+def test_a_gzip_that_comes_byte_by_byte_is_undone(site: Site, web: Net) -> None:
+    site.on("/", chunked(gzip.compress(b"list"), size=1))
+
+    assert web.page(site.url("/")) == b"list"
+
+
+def test_what_is_in_a_gzip_stays_as_it_is(site: Site, web: Net) -> None:
+    inner = gzip.compress(PAGE)
+    site.serve("/", gzip.compress(inner))
+
+    assert web.page(site.url("/")) == inner
+
+
+@pytest.mark.parametrize("coding", ["", "gzip"])
+def test_a_bomb_in_a_file_goes_off_at_the_cap(site: Site, web: Net, coding: str) -> None:
+    bomb = gzip.compress(bytes(50_000_000))
+    body = gzip.compress(bomb) if coding else bomb
+    site.on("/", answer(200, {"Content-Encoding": coding}, body))
+
+    with pytest.raises(TooLarge, match="max_page_bytes"):
+        web.page(site.url("/"), terms_of(max_page_bytes=1_000_000))
+
+
+def test_a_bomb_whose_shell_is_padding_goes_off_at_the_cap(site: Site, web: Net) -> None:
+    shell = gzip.compress(gzip.compress(PAGE) + bytes(50_000_000))
+    site.on("/", answer(200, {"Content-Encoding": "gzip"}, shell))
+
+    with pytest.raises(TooLarge):
+        web.page(site.url("/"), terms_of(max_page_bytes=1_000_000))
+
+
+def test_a_cut_file_that_is_gzip_is_truncated(site: Site, web: Net) -> None:
+    site.serve("/", gzip.compress(PAGE)[:-5])
+
+    with pytest.raises(Truncated):
+        web.page(site.url("/"))
+
+
 @pytest.mark.parametrize("coding", ["br", "zstd", "gzip, gzip", "compress"])
 def test_a_coding_that_was_not_asked_for_is_server_trouble(
     site: Site, web: Net, coding: str

@@ -3,54 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 
 import pytest
 
 from core import errors
-from core.fetch.fetcher import Fetcher
-from core.model.end import EndState, MediaEnd
+from core.model.end import EndState
 from core.model.post import MediaKind, Rendition
 from core.model.source import SourceTerms
 from core.model.task import Kind, ManifestPayload, Task
 from core.model.video import StagedVideo
-from core.settings import FetchSettings
 from core.steps.actions import Publish
-from core.steps.image import ImageStep
 from core.steps.run import Run
 from tests.support import media
-from tests.support.budget import OpenBudget
-from tests.support.clock import FakeClock
-from tests.support.fetching import LOOPBACK
+from tests.support.getting import Getting
 from tests.support.site import Site, cut, whole
-from tests.support.store import open_store
-from tests.support.tasks import a_run, an_image_payload, an_image_task
+from tests.support.tasks import an_image_payload
 from tests.support.videos import a_manifest_payload, a_plan
-
-
-class Getting:
-    """One store, one site, one step."""
-
-    def __init__(self, root, site):
-        self.site = site
-        self.store = open_store(root)
-        self.clock = FakeClock()
-        self.stop = threading.Event()
-        settings = FetchSettings(allow_networks=LOOPBACK, min_free_bytes=0)
-        fetcher = Fetcher(
-            settings, OpenBudget(), self.clock, self.stop, self.store.staging.free_bytes
-        )
-        self.terms = SourceTerms("feed", 10.0, 20)
-        self.step = ImageStep(self.store, fetcher, lambda _source: self.terms, self.clock)
-
-    def run(self, path="/x.jpg", *, token="t1", run=Run, generation=1, **fields) -> MediaEnd:
-        payload = an_image_payload(self.site.url(path), **fields)
-        task = an_image_task(payload=payload, attempts=1, generation=generation)
-        (end,) = self.step(a_run(task, token, run))
-        return end
-
-    def object_of(self, end: MediaEnd) -> bytes:
-        return self.store.objects.path(end.file.sha256).read_bytes()
 
 
 @pytest.fixture

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from core.model.post import MediaKind, MediaRecord, Post, Rendition
+from core.model.post import FeedPage, MediaKind, MediaRecord, Post, Rendition
+from core.model.source import SourceTerms
 from core.model.task import ImagePayload, ManifestPayload
 from core.model.walk import WalkPage
-from core.steps.page import media_payload
+from core.steps.page import media_payload, without_secrets
 
 PLAIN = Rendition(url="https://media.example/v.mp4")
 HLS = Rendition(url="https://media.example/v.m3u8", manifest="hls")
@@ -56,3 +57,49 @@ def test_a_page_that_was_kept_before_there_were_videos_can_be_read():
     old = WalkPage(walk="w", feed="f" * 16, page=1, media=(payload_of(PLAIN),), read_at=1.0)
 
     assert isinstance(WalkPage.model_validate_json(old.model_dump_json()).media[0], ImagePayload)
+
+
+@pytest.mark.parametrize(
+    ("cursor", "kept"),
+    [
+        ("https://a.example/x?key=hush", "https://a.example/x"),
+        ("rss https://a.example/x?key=hush&b=1", "rss https://a.example/x?b=1"),
+        ("https://a.example/x?b=1&key=hush&key=2", "https://a.example/x?b=1"),
+        (
+            '{"ask":"https://a.example/x?key=hush","held":["https://a.example/y?a&key=hush&c"]}',
+            '{"ask":"https://a.example/x","held":["https://a.example/y?a&c"]}',
+        ),
+        ("https://a.example/x?monkey=1", "https://a.example/x?monkey=1"),
+        ("1200:251", "1200:251"),
+    ],
+)
+def test_a_cursor_loses_its_secrets_and_nothing_else(cursor: str, kept: str):
+    terms = SourceTerms("site", rate=1.0, burst=1, secret_query={"key": "hush"})
+
+    assert without_secrets(FeedPage(posts=(), cursor=cursor), terms).cursor == kept
+
+
+def _video(*heights: int | None) -> MediaRecord:
+    renditions = tuple(
+        Rendition(url=f"https://cdn.example.com/{height}.mp4", height=height) for height in heights
+    )
+    return MediaRecord(kind=MediaKind.VIDEO, renditions=renditions, key="film")
+
+
+@pytest.mark.parametrize(
+    ("heights", "max_height", "chosen"),
+    [
+        ((1080, 720, 480), 720, "720.mp4"),
+        ((1080, 720, 480), 900, "720.mp4"),
+        ((1080, 720), 480, "720.mp4"),
+        ((1080, 720), None, "1080.mp4"),
+        ((1080, None), 720, "None.mp4"),
+    ],
+)
+def test_a_video_in_plain_files_is_got_at_most_as_high_as_the_settings_want(
+    heights: tuple[int | None, ...], max_height: int | None, chosen: str
+) -> None:
+    post = Post(key="1")
+    payload = media_payload("mill", "f" * 16, post, _video(*heights), max_height)
+
+    assert payload.url.endswith(chosen)

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from core.errors import StorageDown
+from core.model.post import Post
 from core.model.walk import WalkState
 from core.store.posts import Seen
 from tests.support.store import FEED, SOURCE, open_store, post, walk_end
@@ -166,6 +169,24 @@ def test_an_adapters_notes_are_no_change(store):
     close(store, "w1")
 
     assert put(store, post().model_copy(update={"notes": ("bad date",)}), "w2") is Seen.KNOWN
+
+
+def test_a_post_that_was_put_on_top_is_no_change(store):
+    put(store, post(), "w1")
+    close(store, "w1")
+
+    assert put(store, post().model_copy(update={"pinned": True}), "w2") is Seen.KNOWN
+
+
+def test_a_time_told_by_the_readers_clock_is_no_change(store):
+    def told(minute: int) -> Post:
+        moment = datetime(2026, 6, 20, 7, minute, tzinfo=UTC)
+        return post().model_copy(update={"created_at": moment, "within_s": 3600.0})
+
+    put(store, told(0), "w1")
+    close(store, "w1")
+
+    assert put(store, told(40), "w2") is Seen.KNOWN
 
 
 def test_a_page_answers_for_each_post_in_order(store):

@@ -1,0 +1,68 @@
+"""Compressed bodies undone piece by piece, within a bound: no compression bomb gets far."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+from core.errors import TooLarge, Truncated
+
+_PIECE_BYTES = 64 * 1024
+_GZIP, _ZLIB, _RAW = 31, 15, -15  # zlib's window bits
+_MAGIC = b"\x1f\x8b"
+
+
+def within(pieces: Iterable[bytes], max_bytes: int, what: str) -> Iterator[bytes]:
+    """The pieces. Raises `TooLarge` when they are more than `max_bytes` together."""
+    size = 0
+    for piece in pieces:
+        size += len(piece)
+        if size > max_bytes:
+            raise TooLarge(
+                f"{what}: a page over the cap of {max_bytes:,} bytes; "
+                "max_page_bytes of its source would allow more"
+            )
+        yield piece
+
+
+def unzipped(pieces: Iterable[bytes], what: str) -> Iterator[bytes]:
+    """A file that is gzip by its first bytes, as what is in it; any other as it is. Sitemaps and
+    lists are kept so, and no header tells. Undone once: what is in a gzip stays as it is."""
+    rest, head = iter(pieces), b""
+    for piece in rest:
+        head += piece
+        if len(head) >= len(_MAGIC):
+            break
+    whole = chain([head], rest)
+    return inflate(whole, is_gzip=True, what=what) if head.startswith(_MAGIC) else whole
+
+
+def inflate(chunks: Iterable[bytes], *, is_gzip: bool, what: str) -> Iterator[bytes]:
+    """Decompress in small pieces. Raises `Truncated` for damage, and when the end is missing."""
+    machine = zlib.decompressobj(_GZIP) if is_gzip else None
+    for chunk in chunks:
+        # «deflate» should be a zlib stream; some servers send it bare.
+        machine = machine or zlib.decompressobj(_ZLIB if chunk[0] & 15 == 8 else _RAW)
+        data = chunk
+        while data:
+            yield from _pieces(machine, data, what)
+            data = machine.unused_data
+            if data and is_gzip and data[0] == _MAGIC[0]:
+                machine = zlib.decompressobj(_GZIP)  # another member follows
+            else:
+                break  # used up, or padding behind the end
+    if machine is not None and not machine.eof:
+        raise Truncated(f"{what}: the compressed page breaks off")
+
+
+def _pieces(machine: zlib._Decompress, data: bytes, what: str) -> Iterator[bytes]:
+    while not machine.eof:
+        try:
+            piece = machine.decompress(data, _PIECE_BYTES)
+        except zlib.error as error:
+            raise Truncated(f"{what}: the compressed page is damaged", reason="damaged") from error
+        yield piece
+        data = machine.unconsumed_tail
+        if not data and len(piece) < _PIECE_BYTES:
+            return
