@@ -37,6 +37,7 @@ COMMANDS = {
     "resume": _Entry("core.cli.pause", "Let a paused source go on."),
     "budget": _Entry("core.cli.budget", "Show or change a source's rate while workers run."),
     "purge": _Entry("core.cli.purge", "Drop what waits of a source."),
+    "sources": _Entry("core.cli.adapters", "List the kinds of sources, and what each needs."),
     "probe": _Entry("core.cli.probe", "Show what an address offers, and what would be got."),
     "sums": _Entry("core.cli.sums", "Merge the store's checksums into SHA256SUMS."),
     "library": _Entry("core.cli.library", "Make the library's names for people anew."),

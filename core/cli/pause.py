@@ -60,8 +60,9 @@ def resume(given: Settings, source: str, store_folder: Path | None) -> None:
     """Let a paused source go on, at every worker within a second.
 
     A source that Headrace itself paused, because it no longer took our cookie or token, is paused
-    again at the first refusal: renew the cookie in the settings and restart the workers first,
-    which read the settings when they start.
+    again at the first refusal: renew the cookie first. One in a file of its own, { file = "..." },
+    is read again by every worker when the source goes on; the settings and the environment are
+    read when a worker starts, so restart them after a change there.
 
     \b
     Example:

@@ -8,39 +8,25 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 
 import click
 
-from core.app import selection_policy, source_terms
 from core.budget.budget import TokenBudget
 from core.cli import probe_words
 from core.cli.options import json_option, networks, settings_options
-from core.cli.probe_words import FeedFound, FileFound, Found, ManifestFound, Refusal
+from core.cli.probe_feed import Target, read_feed, target_of
+from core.cli.probe_words import FileFound, Found, ManifestFound, Refusal
 from core.clock import SystemClock
 from core.errors import HeadraceError, Misconfigured
 from core.fetch import types
 from core.fetch.fetcher import Fetcher, PageBody, Visit
 from core.manifests import Origin, SelectionPolicy, build_plan, choose, parse, read_wanted
-from core.model.addresses import without_parameters
 from core.model.request import Request
 from core.settings import Settings
-from core.sources import ADAPTERS, Adapter, PageInput, adapter
-from core.sources.feed import told_apart
-from core.steps.trigger import find_feed
+from core.steps.terms import selection_policy, source_terms
 
 EXIT_REFUSED = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """What is asked, and on whose terms."""
-
-    address: str
-    source: str
-    adapter: Adapter
-    inherit_query: bool = False  # whether a manifest's query goes with its pieces
 
 
 @click.command()
@@ -73,7 +59,7 @@ def probe(
 
     \b
     a manifest  its variants, sound, subtitles, length and encryption; what is chosen and why
-    a feed      how it is read, its first posts and their media
+    a feed      which adapter reads it and why, its first posts and their media
     a file      its type, by its first bytes; the rest is not fetched
 
     Exit status: 0 when Headrace would get it; 1 when it would not, with the reason.
@@ -83,10 +69,10 @@ def probe(
       headrace probe https://videos.example/talk/index.m3u8 --max-height 720
     """  # noqa: D301 - click marks a verbatim paragraph so
     target = _target(given, address, source)
-    policy = selection_policy(given.source(target.source), max_height)
+    policy = selection_policy(target.settings, max_height)
     try:
         with _visit(given, target, allow_network) as visit:
-            found = look(visit, target, policy, _secret_names(given, target))
+            found = look(visit, target, policy, tuple(target.settings.secret_query))
     except Misconfigured:
         raise
     except HeadraceError as error:
@@ -114,7 +100,7 @@ def look(
         return FileFound(target.address, page.url, sniffed, page.content_type)
     if types.is_manifest(head):
         return _manifest(visit, target, policy, page, secret_names)
-    return _feed(target, page)
+    return read_feed(visit, target, page, SystemClock())
 
 
 def _is_file(head: bytes) -> bool:
@@ -140,7 +126,7 @@ def _manifest(
         final_url=page.url,
         manifest_sha256=digest,
         secret_names=secret_names,
-        inherit_query=target.inherit_query,
+        inherit_query=target.settings.inherit_query,
     )
     found = partial(ManifestFound, target.address, offer, choice, secret_names=secret_names)
     try:
@@ -156,27 +142,11 @@ def _got(visit: Visit, url: str) -> tuple[bytes, str]:
     return page.stream.read(), page.url
 
 
-def _feed(target: Target, page: PageBody) -> FeedFound:
-    given = PageInput(page.stream, page.url, page.content_type)
-    reader = told_apart(given) if target.adapter is ADAPTERS["feed"] else target.adapter
-    return FeedFound(target.address, page.url, reader.name, reader.parse(given))
-
-
 def _target(given: Settings, address: str, source: str | None) -> Target:
-    """The address, or the feed of the settings that is named so."""
-    if source is None:
-        record = find_feed(given, address).record
-        if record.address.startswith("file:"):
-            raise click.UsageError("probe asks an address: http://... or https://...")
-        inherits = given.source(record.source).inherit_query
-        return Target(record.address, record.source, adapter(record.adapter), inherits)
-    terms = given.source(source)
-    kept = without_parameters(address, tuple(terms.secret_query))
-    return Target(kept, source, adapter(terms.adapter), terms.inherit_query)
-
-
-def _secret_names(given: Settings, target: Target) -> tuple[str, ...]:
-    return tuple(given.source(target.source).secret_query)
+    target = target_of(given, address, source)
+    if target.address.startswith("file:"):
+        raise click.UsageError("probe asks an address: http://... or https://...")
+    return target
 
 
 @contextmanager
@@ -192,7 +162,7 @@ def _visit(given: Settings, target: Target, allow_network: tuple[str, ...]) -> I
         free_bytes=lambda: 0,  # asked by downloads only, and a probe makes none
     )
     try:
-        terms = source_terms(target.source, given.source(target.source))
+        terms = source_terms(target.source, target.settings)
         with fetcher.visit(terms) as visit:
             yield visit
     finally:

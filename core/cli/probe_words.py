@@ -42,12 +42,16 @@ class FileFound:
 
 @dataclass(frozen=True, slots=True)
 class FeedFound:
-    """A feed's first page."""
+    """A feed's first page that has posts."""
 
     url: str
     final_url: str
     adapter: str
     page: FeedPage
+    told_by: str = "bytes"  # what chose the adapter: "settings", "address" or "bytes"
+    source: str = "feed"  # on whose terms it was asked
+    pages: int = 1  # how many were read
+    needs: str | None = None  # what its source wants, where the settings lack it
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +112,11 @@ def _told_feed(found: FeedFound) -> Iterator[str]:
     media = sum(len(post.media) for post in page.posts)
     more = ", and more pages" if page.cursor else ""
     yield f"feed {strike(found.final_url)}"
-    yield _line("read as", found.adapter)
+    yield _line("read as", f"{found.adapter}, told by its {found.told_by}")
+    if found.needs:
+        yield _line("needs", found.needs)
+    if found.pages > 1:
+        yield _line("looked at", f"{count(found.pages, 'page')}, the last of which")
     yield _line("holds", f"{count(len(page.posts), 'post')}, {media:,} media{more}")
     for post in page.posts[:_POSTS_SHOWN]:
         yield _line("post", post.title or strike(post.key))
@@ -225,6 +233,10 @@ def _feed_record(found: FeedFound) -> dict[str, Any]:
     return {
         "what": "feed",
         "adapter": found.adapter,
+        "told_by": found.told_by,
+        "source": found.source,
+        "needs": found.needs,
+        "pages": found.pages,
         "posts": [_post(post) for post in found.page.posts[:_POSTS_SHOWN]],
         "post_count": len(found.page.posts),
         "media_count": sum(len(post.media) for post in found.page.posts),

@@ -15,12 +15,14 @@ from core.model.addresses import strike
 from core.model.end import EndState, Failure, MediaEnd, VideoRecord
 from core.model.post import MediaKind
 from core.model.task import ImagePayload, ManifestPayload
-from core.model.walk import FeedRecord, WalkEnd, WalkState
+from core.model.walk import FeedRecord, Walk, WalkEnd, WalkState
 from core.settings import Settings
+from core.steps.page import INCOMPLETE
 from core.steps.trigger import listed
 from core.store.store import Store
 
 NOT_FINISHED = "not_finished"  # the reason of a media that has no end yet
+FEWER_NAMED = 20  # posts of a feed that show fewer media than they announce
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,9 @@ class FeedReport:
 
     address: str  # struck out
     end: WalkEnd | None
+    gone_at_source: int = 0  # media that its posts showed before and no longer do
+    fewer: int = 0  # posts that show fewer media than they announce
+    fewer_named: tuple[str, ...] = ()  # the first of them, in words
 
     @property
     def complete(self) -> bool:
@@ -100,8 +105,24 @@ class Report:
         """How each feed's newest walk stands."""
         for record in records:
             newest = self._store.walks.newest(record.feed)
-            end = self._store.walks.end_of(record.feed, newest.walk) if newest else None
-            yield FeedReport(strike(record.address), end)
+            if newest is None:
+                yield FeedReport(strike(record.address), None)
+            else:
+                yield self._feed(record, newest)
+
+    def _feed(self, record: FeedRecord, walk: Walk) -> FeedReport:
+        gone = fewer = 0
+        named: list[str] = []
+        for page in self._store.walks.pages(record.feed, walk.walk):
+            gone += page.gone_at_source
+            told = [one for one in page.skipped if one.reason.startswith(INCOMPLETE)]
+            fewer += len(told)
+            named += [
+                f"page {page.page}, {one.where or 'a post'}: {one.reason}"
+                for one in told[: FEWER_NAMED - len(named)]
+            ]
+        end = self._store.walks.end_of(record.feed, walk.walk)
+        return FeedReport(strike(record.address), end, gone, fewer, tuple(named))
 
     def media(self, records: Sequence[FeedRecord]) -> Iterator[MediaReport]:
         """Every media of the feeds' walks, each once."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from core.cli.census import Standing
@@ -44,8 +44,10 @@ class Summary:
             self.say(printable(f"source {source}: {why}: what is open of it is left"))
 
     def feeds(self, reports: Iterable[FeedReport]) -> None:
-        """Name the feeds that were not read to their end."""
+        """Name the feeds that were not read to their end, and what their posts lack."""
         for report in reports:
+            for line in _lacks(report):
+                self.say(printable(line))
             if not report.complete:
                 self._broken = True
                 self.say(printable(_feed_line(report)))
@@ -73,6 +75,18 @@ class Summary:
             self.say("Interrupted in good order. The same command goes on where this one stopped.")
         elif self._broken:
             self.say("A feed was not read to its end: the same command reads it again.")
+
+
+def _lacks(report: FeedReport) -> Iterator[str]:
+    """What the feed's own pages say of media that nobody could be sent for."""
+    for named in report.fewer_named:
+        yield f"feed     {report.address}: {named}"
+    if (more := report.fewer - len(report.fewer_named)) > 0:
+        posts = count(more, "more post")
+        yield f"feed     {report.address}: ... and {posts} with fewer media than announced"
+    if gone := report.gone_at_source:
+        media = count(gone, "media", "media")
+        yield f"feed     {report.address}: {media} gone at the source; what was got of them stays"
 
 
 def _feed_line(report: FeedReport) -> str:

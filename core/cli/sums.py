@@ -9,6 +9,7 @@ import click
 from core.cli.opened import opened_store
 from core.cli.options import in_store, settings_options, store_option
 from core.settings import Settings
+from core.steps.placeholders import repeats_of
 
 
 @click.command()
@@ -24,6 +25,9 @@ def sums(given: Settings, store_folder: Path | None, rebuild: bool) -> None:
 
     (`headrace crawl` does this at its end.) Check the store with: sha256sum -c SHA256SUMS
 
+    --rebuild also completes the lists of what the same bytes were filed for (repeats/), where the
+    settings have a source look for pictures that stand for removed ones.
+
     \b
     Example:
       headrace sums --store pictures
@@ -31,4 +35,6 @@ def sums(given: Settings, store_folder: Path | None, rebuild: bool) -> None:
     with opened_store(in_store(given, store_folder)) as store:
         if rebuild:
             store.sums.rebuild()
+            sources = {name for name, one in given.all_sources().items() if repeats_of(one)}
+            store.repeats.repair(store.media.all(), sources)
         click.echo(store.sums.merge())

@@ -1,22 +1,35 @@
-"""Any feed: tells RSS, JSON Feed and text list apart by the first bytes, not by header or name,
-and leaves the reading to their adapters. Its cursor is "ADAPTER CURSOR": pages keep their kind."""
+"""Any open format: tells RSS, JSON Feed, sitemap, IIIF and list apart by the first bytes, not by
+header or name, and leaves the reading to their adapters. Its cursor is "ADAPTER CURSOR": pages keep
+their kind."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from core.errors import Malformed
 from core.model.addresses import strike
 from core.model.post import FeedPage
 from core.model.request import Request
 from core.sources.adapter import Adapter, PageInput
-from core.sources.body import head, malformed, refuse_unreadable
+from core.sources.body import behind_prologue, head, malformed, refuse_unreadable
+from core.sources.iiif import IiifAdapter
+from core.sources.json_page import DECODER
 from core.sources.jsonfeed import JsonFeedAdapter
+from core.sources.list_rows import delimiter_of
+from core.sources.lists import ListAdapter
 from core.sources.rss import RssAdapter
-from core.sources.text_list import ListAdapter
+from core.sources.sitemap import SitemapAdapter
 
 KINDS: dict[str, Adapter] = {
-    adapter.name: adapter for adapter in (RssAdapter(), JsonFeedAdapter(), ListAdapter())
+    adapter.name: adapter
+    for adapter in (
+        RssAdapter(),
+        JsonFeedAdapter(),
+        SitemapAdapter(),
+        IiifAdapter(),
+        ListAdapter(),
+    )
 }
 ACCEPT = (
     "application/rss+xml, application/atom+xml, application/feed+json, application/xml;q=0.9, "
@@ -24,6 +37,9 @@ ACCEPT = (
 )
 
 _ADDRESS_LINE = re.compile(rb"^[ \t]*https?://", re.IGNORECASE | re.MULTILINE)
+_SITEMAP = re.compile(rb"<(?:[A-Za-z_][\w.-]{0,40}:)?(?:urlset|sitemapindex)[\s>/]")
+_JSON_FEED = b"jsonfeed.org/version/"
+_IIIF = (b"iiif.io/api/presentation/", b'"sc:Manifest"', b'"sc:Collection"')
 
 
 class FeedAdapter:
@@ -31,6 +47,9 @@ class FeedAdapter:
 
     name = "feed"
     many_hosts = True  # it may be a list
+    stop_after_known = 1
+    about = "any of the open formats: told apart by the first bytes"
+    example = "https://site.example/feed"
 
     def request(self, address: str, cursor: str | None) -> Request | None:
         if cursor is not None:
@@ -43,11 +62,7 @@ class FeedAdapter:
             adapter, inner = _split(page.cursor, page.url)
         else:
             adapter, inner = told_apart(page), None
-        read = adapter.parse(
-            PageInput(
-                stream=page.stream, url=page.url, content_type=page.content_type, cursor=inner
-            )
-        )
+        read = adapter.parse(replace(page, cursor=inner))
         if read.cursor is None:
             return read
         return read.model_copy(update={"cursor": f"{adapter.name} {read.cursor}"})
@@ -66,11 +81,36 @@ def told_apart(page: PageInput) -> Adapter:
     first = head(page)
     refuse_unreadable(first, page)
     plain = first.replace(b"\0", b"").lstrip()  # UTF-16 shows its ASCII so
+    name = _name_of(plain)
+    if name is None:
+        words = "neither RSS, Atom, JSON Feed, sitemap nor IIIF, nor a list of http addresses"
+        raise malformed(page, "unknown_format", words)
+    return KINDS[name]
+
+
+def _name_of(plain: bytes) -> str | None:
     if plain.startswith(b"<"):
-        return KINDS["rss"]
-    if plain.startswith((b"{", b"[")):
-        return KINDS["jsonfeed"]
-    if _ADDRESS_LINE.search(plain):
-        return KINDS["list"]
-    words = "neither RSS, Atom nor JSON Feed, nor a list of http addresses"
-    raise malformed(page, "unknown_format", words)
+        return "sitemap" if _SITEMAP.match(behind_prologue(plain)) else "rss"
+    if plain.startswith(b"{"):
+        return _name_of_object(plain.replace(rb"\/", b"/"))
+    is_list = plain.startswith(b"[") or delimiter_of(plain) or _ADDRESS_LINE.search(plain)
+    return "list" if is_list else None
+
+
+def _name_of_object(plain: bytes) -> str:
+    if _JSON_FEED in plain:
+        return "jsonfeed"
+    if _is_lines(plain):
+        return "list"
+    return "iiif" if any(word in plain for word in _IIIF) else "jsonfeed"
+
+
+def _is_lines(plain: bytes) -> bool:
+    """Whether each line is an object of its own: the first is one, and has an address or is
+    followed by another. A JSON Feed on one line has neither."""
+    line, _, rest = plain.partition(b"\n")
+    try:
+        first, _ = DECODER.raw_decode(line.decode("utf-8", "replace").strip())
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(first, dict) and ("url" in first or rest.lstrip().startswith(b"{"))

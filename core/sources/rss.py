@@ -31,6 +31,9 @@ class RssAdapter:
 
     name = "rss"
     many_hosts = False
+    stop_after_known = 1
+    about = "RSS, with enclosures and Media RSS; Atom too"
+    example = "https://site.example/feed.rss"
 
     def request(self, address: str, cursor: str | None) -> Request | None:
         return page_request(address, cursor, ACCEPT)
@@ -43,6 +46,14 @@ class RssAdapter:
             if fault.cut:
                 raise _cut(page, fault) from fault
             return _read_mended(repaired(body, page.content_type), page, fault)
+
+
+class AtomAdapter(RssAdapter):
+    """The same reader, for settings that call the feed what it is."""
+
+    name = "atom"
+    about = "Atom, with enclosures and Media RSS; RSS too"
+    example = "https://site.example/feed.atom"
 
 
 def page_request(address: str, cursor: str | None, accept: str) -> Request | None:

@@ -13,9 +13,11 @@ WELL_KNOWN = {
     "atom": "http://www.w3.org/2005/Atom",
     "content": "http://purl.org/rss/1.0/modules/content/",
     "dc": "http://purl.org/dc/elements/1.1/",
+    "image": "http://www.google.com/schemas/sitemap-image/1.1",
     "itunes": "http://www.itunes.com/dtds/podcast-1.0.dtd",
     "media": "http://search.yahoo.com/mrss/",
     "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+    "video": "http://www.google.com/schemas/sitemap-video/1.1",
 }
 # Compared in lower case without a last slash: Media RSS is written with and without it.
 _PREFIXES = {address.lower().rstrip("/"): f"{name}:" for name, address in WELL_KNOWN.items()} | {
@@ -24,6 +26,11 @@ _PREFIXES = {address.lower().rstrip("/"): f"{name}:" for name, address in WELL_K
     "http://purl.org/rss/1.0": "",
     "http://my.netscape.com/rdf/simple/0.9": "",
     "http://backend.userland.com/rss2": "",
+    "http://www.sitemaps.org/schemas/sitemap/0.9": "",
+    "https://www.sitemaps.org/schemas/sitemap/0.9": "",
+    "http://www.google.com/schemas/sitemap/0.84": "",
+    "https://www.google.com/schemas/sitemap-image/1.1": "image:",
+    "https://www.google.com/schemas/sitemap-video/1.1": "video:",
 }
 
 
@@ -35,7 +42,7 @@ def _name(tag: str) -> str:
 
 
 def name_of(element: Element) -> str:
-    """`media:content`, `atom:entry`; RSS's own elements have no prefix."""
+    """`media:content`, `atom:entry`; RSS's and sitemaps' own elements have no prefix."""
     return _name(element.tag) if isinstance(element.tag, str) else "other:"
 
 

@@ -19,8 +19,6 @@ from core.sources.xml_names import BASE, name_of
 
 MAX_DEPTH = 200  # feeds need ten, XHTML inside them some tens
 
-_ROOTS = frozenset(["rss", "rdf:RDF", "atom:feed"])
-_CONTAINERS = frozenset([*_ROOTS, "channel"])
 # What expat says only when the bytes end too early.
 _CUT = frozenset(
     expat_errors.codes[message]
@@ -30,6 +28,20 @@ _CUT = frozenset(
         expat_errors.XML_ERROR_PARTIAL_CHAR,
         expat_errors.XML_ERROR_UNCLOSED_CDATA_SECTION,
     )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """A family of documents whose children are read one by one."""
+
+    roots: frozenset[str]
+    containers: frozenset[str]  # what may lie between the root and those children
+    missing: str  # how another document is described: "neither RSS nor Atom"
+
+
+FEEDS = Dialect(
+    frozenset(["rss", "rdf:RDF", "atom:feed"]), frozenset(["channel"]), "neither RSS nor Atom"
 )
 
 
@@ -50,10 +62,10 @@ class IllFormedXml(Exception):
         self.cut = cut
 
 
-def feed_children(body: bytes, page: PageInput) -> Iterator[Placed]:
+def feed_children(body: bytes, page: PageInput, dialect: Dialect = FEEDS) -> Iterator[Placed]:
     """Every child of the channel or feed, complete, dropped after it was looked at. Raises
     `Malformed` for a DTD, another kind of document and endless nesting; `IllFormedXml`."""
-    reading = _Reading(page)
+    reading = _Reading(page, dialect)
     try:
         for event, element in iterparse(BytesIO(body), events=("start", "end"), forbid_dtd=True):
             if event == "start":
@@ -73,15 +85,17 @@ def feed_children(body: bytes, page: PageInput) -> Iterator[Placed]:
 class _Reading:
     """The open elements, from the root inwards."""
 
-    def __init__(self, page: PageInput) -> None:
+    def __init__(self, page: PageInput, dialect: Dialect) -> None:
         self.complete = False
         self._page = page
+        self._dialect = dialect
+        self._containers = dialect.roots | dialect.containers
         self._open: list[Placed] = []
 
     def open(self, element: Element) -> None:
         name = name_of(element)
         base = self._open[-1].base if self._open else base_of(self._page.url)
-        if not self._open and name not in _ROOTS:
+        if not self._open and name not in self._dialect.roots:
             self._refuse_root(name)
         if len(self._open) >= MAX_DEPTH:
             words = f"its XML nests deeper than {MAX_DEPTH} elements"
@@ -94,7 +108,7 @@ class _Reading:
     def close(self, element: Element) -> Iterator[Placed]:
         placed = self._open.pop()
         self.complete = not self._open
-        if 1 <= len(self._open) <= 2 and all(p.name in _CONTAINERS for p in self._open):
+        if 1 <= len(self._open) <= 2 and all(p.name in self._containers for p in self._open):
             yield placed
             self._open[-1].element.remove(element)
 
@@ -102,5 +116,5 @@ class _Reading:
         if name.rpartition(":")[2].lower() == "html":
             words = "an HTML page came instead of a feed; check the address"
             raise malformed(self._page, "html_instead_of_feed", words)
-        words = f"its XML is <{name[:40]}>, neither RSS nor Atom"
+        words = f"its XML is <{name[:40]}>, {self._dialect.missing}"
         raise malformed(self._page, "not_a_feed", words)

@@ -20,7 +20,7 @@ _DECLARED = re.compile(rb"""<\?xml\b[^>]{0,150}?\bencoding\s*=\s*["']([\w.:-]{1,
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([\w.:-]{1,40})""", re.IGNORECASE)
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _AMPERSAND = re.compile(r"&(?:#(\d{1,7});|#[xX]([0-9a-fA-F]{1,6});|([A-Za-z][A-Za-z0-9]{1,31});)?")
-_ROOT = re.compile(r"<(?:rss|rdf:RDF|feed)\b")
+_ROOT = re.compile(r"<(?:rss|rdf:RDF|feed|urlset|sitemapindex)\b")
 _OWN = frozenset(["amp", "lt", "gt", "quot", "apos"])
 
 

@@ -22,7 +22,8 @@ from core.model.task import (
 )
 from core.model.walk import FeedRecord, Walk
 from core.ports import Copy
-from core.settings import DEFAULT_SOURCE, Settings
+from core.settings import DEFAULT_SOURCE, Settings, SourceSettings
+from core.steps.local_file import opened
 from core.store.store import Store
 
 
@@ -32,6 +33,7 @@ class Feed:
 
     record: FeedRecord
     file: Path | None = None
+    max_page_bytes: int = SourceSettings().max_page_bytes  # of what is in a file that is gzip
 
 
 def find_feed(settings: Settings, named: str) -> Feed:
@@ -54,7 +56,8 @@ def _feed(settings: Settings, source: str, address: str) -> Feed:
     try:
         path = Path(address)
         if path.is_file():
-            return Feed(_record(source, terms.adapter, path.resolve().as_uri()), path)
+            record = _record(source, terms.adapter, path.resolve().as_uri())
+            return Feed(record, path, terms.max_page_bytes)
     except (OSError, ValueError):  # a name that no file can have
         pass
     raise Misconfigured(
@@ -84,7 +87,7 @@ def trigger(store: Store, feed: Feed, clock: Clock, *, max_attempts: int) -> Tas
     record = feed.record
     store.feeds.put(record)
     if feed.file is not None:
-        with feed.file.open("rb") as body:
+        with opened(feed.file, feed.max_page_bytes) as body:
             store.feeds.keep_body(record.feed, body)
     return resume_task(store, record, clock, max_attempts=max_attempts)
 

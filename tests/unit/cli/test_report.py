@@ -10,8 +10,8 @@ from core.cli.census import Census, Standing
 from core.cli.report import JsonLine, MediaReport, Report, Totals
 from core.errors import StorageDown
 from core.model.end import EndState, Failure
-from core.model.post import MediaKind
-from core.model.walk import WalkState
+from core.model.post import MediaKind, Skipped
+from core.model.walk import WalkPage, WalkState
 from tests.support.runs import (
     ADDRESS,
     RECORD,
@@ -192,3 +192,32 @@ def test_a_run_is_whole_only_if_nothing_is_missing():
 
     assert whole
     assert not totals.whole
+
+
+def test_what_the_newest_reading_of_a_feed_lacks_is_told_of_all_its_pages(app: App, census: Census):
+    a_walk(app.store, 1)
+    walk = app.store.walks.open_or_resume(RECORD.feed, now=2_000_000.0)[0]
+    fewer = Skipped(where="item 3", reason="incomplete: 9 of 18")
+    for number in (1, 2):
+        page = WalkPage(
+            walk=walk.walk,
+            feed=RECORD.feed,
+            page=number,
+            skipped=(Skipped(where="item 1", reason="no_media"), *[fewer] * 12),
+            gone_at_source=number,
+            read_at=1.0,
+        )
+        app.store.walks.end_page(page)
+
+    [told] = Report(app.store, app.settings, census).feeds([RECORD])
+
+    assert (told.fewer, told.gone_at_source, told.complete) == (24, 3, False)
+    assert len(told.fewer_named) == 20
+    assert told.fewer_named[0] == "page 1, item 3: incomplete: 9 of 18"
+    assert told.fewer_named[-1] == "page 2, item 3: incomplete: 9 of 18"
+
+
+def test_a_feed_that_was_never_read_lacks_nothing(app: App, census: Census):
+    [told] = Report(app.store, app.settings, census).feeds([RECORD])
+
+    assert (told.end, told.fewer, told.gone_at_source) == (None, 0, 0)

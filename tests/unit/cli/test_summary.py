@@ -87,6 +87,41 @@ def test_a_broken_feed_is_named_and_the_run_is_not_whole():
     assert said[0] == "feed     gone  https://pictures.example/feed.rss: page 1: status 404"
 
 
+def complete(**lacks: object) -> FeedReport:
+    end = WalkEnd(
+        walk="w",
+        feed="f",
+        state=WalkState.COMPLETE,
+        reason="last_page",
+        pages=1,
+        closed_at=1.0,
+    )
+    return FeedReport("https://pictures.example/feed.rss", end, **lacks)
+
+
+def test_posts_that_show_less_than_they_announce_are_named():
+    named = ("page 2, item 3: incomplete: 9 of 18",)
+    summary, said = told(feeds=(complete(fewer=1, fewer_named=named),))
+
+    assert summary.whole  # everything found was got
+    assert said[0] == f"feed     https://pictures.example/feed.rss: {named[0]}"
+    assert len(said) == 2
+
+
+def test_many_posts_that_show_less_are_counted_and_not_listed_for_ever():
+    named = tuple(f"page 1, item {n}: incomplete: 9 of 18" for n in range(20))
+    _, said = told(feeds=(complete(fewer=1_020, fewer_named=named),))
+
+    assert len(said) == 22
+    assert said[20].endswith(": ... and 1,000 more posts with fewer media than announced")
+
+
+def test_media_that_vanished_from_their_posts_are_counted():
+    _, said = told(feeds=(complete(gone_at_source=3),))
+
+    assert said[0].endswith(": 3 media gone at the source; what was got of them stays")
+
+
 def test_an_interrupted_run_says_how_to_go_on():
     open_feed = FeedReport("https://pictures.example/feed.rss", None)
     _, said = told(feeds=(open_feed,), interrupted=True)

@@ -1,0 +1,164 @@
+"""Reading a tree of pages: an index's children are pages, or indexes themselves, and each is a
+request of its own. The cursor is JSON of bounded size: what is asked next, and of every open index
+the next children and where to go on in it, which is asked again when they are used up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from core.errors import Gone, Malformed
+from core.model.addresses import strike
+from core.model.post import FeedPage, Skipped
+from core.model.request import Request
+from core.sources.adapter import PageInput
+from core.sources.resolve import base_of
+
+MAX_DEPTH = 3  # indexes in indexes
+CHILDREN_HELD = 50
+_HELD_CHARS = 8000  # of those children's addresses together: cursors travel in messages
+
+_GONE = frozenset([404, 410])
+_PASSING = frozenset(["empty", "truncated"])  # another answer may be whole
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class _Onward(_Frozen):
+    """Where an index is gone on with."""
+
+    ask: str
+    behind: int = Field(default=0, ge=0)  # its entries that are done
+    after: str | None = None  # the last of them: an index may have changed since
+
+
+class _Level(_Frozen):
+    """An open index: the children that come next, and what comes after them."""
+
+    address: str
+    held: tuple[str, ...] = ()
+    onward: _Onward | None = None
+
+
+class Place(_Onward):
+    """What is asked, and the open indexes above it, the outermost first."""
+
+    kept: bool = False  # read from the body that the walk keeps
+    open: tuple[_Level, ...] = Field(default=(), max_length=MAX_DEPTH)
+
+    def up(self) -> Place | None:
+        """What comes when this page is done; None at the tree's end."""
+        for depth in range(len(self.open) - 1, -1, -1):
+            level, above = self.open[depth], self.open[:depth]
+            if level.held:
+                rest = level.model_copy(update={"held": level.held[1:]})
+                return Place(ask=level.held[0], open=(*above, rest))
+            if level.onward:
+                return Place(**level.onward.model_dump(), open=above)
+        return None
+
+    def down(self, address: str, children: Sequence[str], following: str | None) -> Place | None:
+        """The first of the children of this page, which turned out to be an index at `address`.
+        `following` is where that index goes on by its own word."""
+        held = tuple(_held(children[self._begin(children) :]))
+        done = self._begin(children) + len(held)
+        onward = _Onward(ask=following) if following else None
+        if done < len(children):
+            onward = _Onward(ask=address, behind=done, after=held[-1])
+        level = _Level(address=address, held=held, onward=onward)
+        return Place(ask=address, open=(*self.open, level)).up()
+
+    def again(self, address: str, behind: int) -> Place:
+        """The same page from another entry on. A feed's own page is kept by its walk."""
+        return Place(ask=address, behind=behind, kept=not self.open, open=self.open)
+
+    def _begin(self, children: Sequence[str]) -> int:
+        if self.after is not None and self.after in children:
+            return children.index(self.after) + 1
+        return self.behind
+
+
+def _held(children: Sequence[str]) -> Iterator[str]:
+    chars = 0
+    for number, child in enumerate(children[:CHILDREN_HELD]):
+        chars += len(child)
+        if number and chars > _HELD_CHARS:
+            return
+        yield child
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one page of the tree holds."""
+
+    page: FeedPage  # its cursor is not looked at
+    children: Sequence[str] = ()  # absolute addresses, in their order, from the first
+    following: str | None = None  # another page of the same index
+    behind: int | None = None  # entries that are done, where more of this page are left
+
+
+def tree_request(address: str, cursor: str | None, accept: str) -> Request | None:
+    """The request for a page of the tree; None where it is read from the kept body."""
+    place = Place(ask=address) if cursor is None else _place(cursor, address)
+    if place.kept or place.ask.startswith("file:"):
+        return None
+    # A child that is gone costs only itself, and where there is none the walk has to say so.
+    read_also = _GONE if place.open else frozenset()
+    return Request(place.ask, headers={"Accept": accept}, read_also=read_also)
+
+
+def read_tree(page: PageInput, read: Callable[[PageInput, Place], Reading]) -> FeedPage:
+    """The page, and where the walk goes from it. A child that can't be read is skipped with its
+    reason. Raises `Malformed` for the feed's own page, and for what may be whole another time."""
+    place = Place(ask=page.url) if page.cursor is None else _place(page.cursor, page.url)
+    try:
+        if page.status in _GONE:
+            raise Gone(f"{strike(page.url)}: status {page.status}", http_status=page.status)
+        reading = read(page, place)
+    except (Malformed, Gone) as error:
+        if not place.open or error.reason in _PASSING:
+            raise
+        return _passed_over(place, error.reason, str(error))
+    return _placed(reading, page, place)
+
+
+def _passed_over(place: Place, reason: str, words: str) -> FeedPage:
+    above = place.up()
+    skipped = Skipped(where=strike(place.ask), reason=reason)
+    return FeedPage(posts=(), cursor=_cursor(above), skipped=(skipped,), notes=(words,))
+
+
+def _placed(reading: Reading, page: PageInput, place: Place) -> FeedPage:
+    address = page.url if base_of(page.url) else place.ask
+    if reading.behind is not None:
+        return _led(reading, place.again(address, reading.behind))
+    if not reading.children and reading.following is None:
+        return _led(reading, place.up())
+    if len(place.open) >= MAX_DEPTH:
+        return _led(reading, place.up(), Skipped(where=strike(address), reason="nested_too_deep"))
+    above = {place.ask, address, *(level.address for level in place.open)}
+    children = [child for child in reading.children if child not in above]
+    loops = (child for child in reading.children if child in above)
+    skipped = (Skipped(where=strike(child), reason="loop") for child in loops)
+    return _led(reading, place.down(address, children, reading.following), *skipped)
+
+
+def _led(reading: Reading, following: Place | None, *skipped: Skipped) -> FeedPage:
+    told = {"cursor": _cursor(following), "skipped": (*reading.page.skipped, *skipped)}
+    return reading.page.model_copy(update=told)
+
+
+def _cursor(place: Place | None) -> str | None:
+    return place.model_dump_json(exclude_defaults=True) if place else None
+
+
+def _place(cursor: str, address: str) -> Place:
+    try:
+        return Place.model_validate_json(cursor)
+    except ValidationError as error:
+        words = f"{strike(address)}: {cursor[:60]!r} is no cursor of this feed; start a new walk"
+        raise Malformed(words, reason="bad_cursor") from error
