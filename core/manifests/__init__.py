@@ -6,17 +6,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from core.errors import Unsupported
+from core.errors import HeadraceError, Unsupported
 from core.manifests.build import Origin, build_plan, check_on_demand
 from core.manifests.dash import begins_one as begins_dash
 from core.manifests.dash import parse as parse_dash
 from core.manifests.hls import parse as parse_hls
 from core.manifests.playlists import MediaPlaylist, Multivariant
+from core.manifests.playurl import is_one as is_playurl
+from core.manifests.playurl import parse as parse_playurl
+from core.manifests.playurl_signals import REFUSING, address_refused
 from core.manifests.resolving import with_query_of
 from core.manifests.select import Choice, SelectionPolicy, Wanted, choose
 from core.model.addresses import strike
 
 __all__ = [
+    "READABLE",
     "Choice",
     "MediaPlaylist",
     "Multivariant",
@@ -29,8 +33,11 @@ __all__ = [
     "parse",
     "parse_media",
     "read_wanted",
+    "refusal_of",
+    "refusing_statuses",
 ]
 
+READABLE = ("hls", "dash", "playurl")  # what `Rendition.manifest` may name
 Got = tuple[bytes, str]  # a body and its final address
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -40,10 +47,22 @@ def parse(
     body: bytes, url: str, *, variables: Mapping[str, str] = _NOTHING
 ) -> Multivariant | MediaPlaylist:
     """What the manifest in `body` says, whose final address is `url`; as the `parse` of its format,
-    which its first bytes tell."""
+    which its address or its first bytes tell."""
+    if is_playurl(url):
+        return parse_playurl(body, url)
     if begins_dash(body):
         return parse_dash(body, url)
     return parse_hls(body, url, variables=variables)
+
+
+def refusing_statuses(url: str) -> frozenset[int]:
+    """Those that mean something of their own where the manifest at `url` lies: `refusal_of`."""
+    return REFUSING if is_playurl(url) else frozenset()
+
+
+def refusal_of(url: str) -> HeadraceError:
+    """What such a status means."""
+    return address_refused(url)
 
 
 def parse_media(body: bytes, url: str, *, variables: Mapping[str, str] = _NOTHING) -> MediaPlaylist:

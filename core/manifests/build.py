@@ -24,6 +24,7 @@ _CONTAINERS = {
     ".cmfa": Container.FMP4,
     ".cmft": Container.FMP4,
     ".webm": Container.WEBM,
+    ".flv": Container.FLV,
     ".aac": Container.AAC,
     ".mp3": Container.MP3,
     ".ac3": Container.AC3,
@@ -115,7 +116,7 @@ class _Pieces:
         if index == len(self.all):
             others = tuple(map(self._asked, of.alternatives))
             piece = Piece(url=known[0], start=start, length=length, alternatives=others)
-            self.all.append(piece)
+            self.all.append(_told_more(piece, of))
         return Part(piece=index, key=self._key(of.key))
 
     def _asked(self, url: str) -> str:
@@ -127,6 +128,13 @@ class _Pieces:
         if key is None or not (self._secret_names or self._query_of):
             return key
         return key.model_copy(update={"url": self._asked(key.url)})
+
+
+def _told_more(piece: Piece, of: MediaSegment | InitPart) -> Piece:
+    if isinstance(of, InitPart) or not (of.size_bytes or of.ref or of.headers):
+        return piece
+    more = {"size_bytes": of.size_bytes, "ref": of.ref, "headers": of.headers}
+    return piece.model_copy(update=more)
 
 
 def _track(wanted: Wanted, playlist: MediaPlaylist, pieces: _Pieces, notes: list[str]) -> Track:

@@ -52,6 +52,9 @@ class MediaSegment:
     alternatives: tuple[str, ...] = ()  # where it lies too
     pause_s: float = 0.0  # for which nothing plays behind it, by the manifest's own word
     clock_s: float = 0.0  # what its media's clock shows when its discontinuity begins
+    size_bytes: int | None = None  # of the whole resource, where told
+    ref: str | None = None  # with which the source's adapter asks for its addresses once more
+    headers: tuple[tuple[str, str], ...] = ()  # what its host wants with a request
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,5 +132,5 @@ class Multivariant:
     renditions: tuple[MediaRendition, ...] = ()
     variables: dict[str, str] = field(default_factory=dict)  # what media playlists may import
     i_frame_streams: int = 0  # for seeking; nothing to download
-    format: str = "hls"  # or "dash"
+    format: str = "hls"  # or "dash", "playurl"
     notes: tuple[str, ...] = ()

@@ -3,12 +3,47 @@
 from __future__ import annotations
 
 from core.errors import Misconfigured
-from core.sources.adapter import Adapter, PageInput
+from core.sources.adapter import (
+    Adapter,
+    Completes,
+    Described,
+    KnowsPlaceholders,
+    NoticesRepeats,
+    PageInput,
+    Recognises,
+    Renews,
+    Secrets,
+    Signs,
+)
+from core.sources.bilibili import BilibiliAdapter
+from core.sources.facebook import FacebookAdapter
 from core.sources.feed import KINDS, FeedAdapter
+from core.sources.rss import AtomAdapter
+from core.sources.weibo import WeiboAdapter
 
-__all__ = ["ADAPTERS", "Adapter", "PageInput", "adapter"]
+__all__ = [
+    "ADAPTERS",
+    "Adapter",
+    "Completes",
+    "Described",
+    "KnowsPlaceholders",
+    "NoticesRepeats",
+    "PageInput",
+    "Recognises",
+    "Renews",
+    "Secrets",
+    "Signs",
+    "adapter",
+]
 
-ADAPTERS: dict[str, Adapter] = {"feed": FeedAdapter(), **KINDS}
+ADAPTERS: dict[str, Adapter] = {
+    "feed": FeedAdapter(),
+    **KINDS,
+    "atom": AtomAdapter(),
+    "facebook": FacebookAdapter(),
+    "bilibili": BilibiliAdapter(),
+    "weibo": WeiboAdapter(),
+}
 
 
 def adapter(name: str) -> Adapter:

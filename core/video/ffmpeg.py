@@ -34,6 +34,7 @@ DEMUXERS = {
     Container.AC3: "ac3",
     Container.EAC3: "eac3",
     Container.VTT: "webvtt",
+    Container.FLV: "flv",
 }
 
 

@@ -43,6 +43,8 @@ def look(head: bytes) -> Head:
         return Head(Container.FMP4)
     if head.startswith(_EBML):
         return Head(Container.WEBM)
+    if head.startswith(b"FLV\x01"):
+        return Head(Container.FLV)
     if is_transport_stream(head):
         return Head(Container.TS)
     if head.removeprefix(b"\xef\xbb\xbf").startswith(b"WEBVTT"):

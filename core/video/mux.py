@@ -21,7 +21,7 @@ _IN_WEBM = frozenset(["vp8", "vp9", "av1", "vorbis", "opus"])
 _FAR_S = 3.0  # tracks that begin further apart than this count from different moments
 
 _MUXERS = {Container.FMP4: "mp4", Container.TS: "mpegts", Container.WEBM: "webm"}
-_TIMED = frozenset([Container.TS, Container.FMP4, Container.WEBM])
+_TIMED = frozenset([Container.TS, Container.FMP4, Container.WEBM, Container.FLV])
 _REPEATABLE = ["-map_metadata", "-1", "-map_chapters", "-1", "-fflags", "+bitexact"]
 
 

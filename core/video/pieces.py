@@ -81,7 +81,7 @@ class Pieces:
             ) from error
 
     def _measure(self, piece: int, size: int) -> None:
-        planned = self._plan.pieces[piece].length
+        planned = self._plan.pieces[piece].length or self._plan.pieces[piece].size_bytes
         if size == 0 or (planned is not None and size != planned):
             wanted = "at least one" if planned is None else f"{planned:,}"
             raise DamagedPiece(

@@ -17,7 +17,8 @@ from core.video.mux import (
 )
 from core.video.probe import Stream
 
-_NAMED_IN_HEAD = frozenset(["h264", "hevc"])  # an MP4 keeps their parameters in its head only
+_NAMED_IN_HEAD = frozenset(["h264", "hevc"])  # an MP4 keeps their parameters in its head only,
+_WITH_A_HEAD = frozenset(["mov", "flv"])  # and so does an FLV, in its first tags
 
 
 def one_after_the_other(tracks: Sequence[Joined], muxer: Muxer, name: str) -> Stretch:
@@ -89,7 +90,7 @@ def _alike(sources: list[Source], muxer: Muxer, name: str) -> list[Source]:
     """The sources in a form in which the streams are found by their place, and each has its
     parameters within: ffmpeg takes both from the first file for all of them."""
     in_head = any(
-        source.file.demuxer == "mov" and stream.codec in _NAMED_IN_HEAD
+        source.file.demuxer in _WITH_A_HEAD and stream.codec in _NAMED_IN_HEAD
         for source in sources
         for stream in _wanted(source)
     )

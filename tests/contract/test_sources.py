@@ -3,6 +3,7 @@ nothing else."""
 
 from __future__ import annotations
 
+import gzip
 import json
 from typing import Any
 
@@ -10,21 +11,46 @@ import pytest
 
 from core.errors import Malformed
 from core.model.post import FeedPage, MediaRecord, Post
-from core.sources import ADAPTERS, adapter
+from core.sources import ADAPTERS, Signs, adapter
 from core.sources.adapter import Adapter
 from core.sources.body import MAX_BODY_BYTES
 from tests.support.pages import DATA, page_input, parse, rss
 
-FOLDERS = {"rss": "rss", "atom": "rss", "jsonfeed": "jsonfeed", "lists": "list"}
+# Feeds that anyone may read at their own address; what knows its readers has an API behind it.
+OPEN = [name for name, reader in ADAPTERS.items() if not isinstance(reader, Signs)]
+FOLDERS = {
+    "rss": "rss",
+    "atom": "atom",
+    "jsonfeed": "jsonfeed",
+    "lists": "list",
+    "sitemap": "sitemap",
+    "iiif": "iiif",
+}
 FILES = {
     "rss/feed_page1.xml": "rss",
     "rss/feed_page2_last.xml": "rss",
     "atom/feed.xml": "rss",
     "jsonfeed/page1.json": "jsonfeed",
     "jsonfeed/page2_last.json": "jsonfeed",
+    "sitemap/index.xml": "sitemap",
+    "sitemap/sitemap-images.xml.gz": "sitemap",
+    "sitemap/sitemap-videos.xml": "sitemap",
+    "iiif/manifest_v2.json": "iiif",
+    "iiif/manifest_v3.json": "iiif",
     "lists/urls.txt": "list",
+    "lists/pairs.csv": "list",
+    "lists/pairs.tsv": "list",
+    "lists/pairs.jsonl": "list",
+    "lists/array.json": "list",
 }
+READ_AT = 1773100800.0  # the recorded clock, 2026-03-10: what expires by it is expected to be so
 STRUCTURED = [file for file, name in FILES.items() if name != "list"]
+
+
+def _bytes(file: str) -> bytes:
+    """As an adapter gets them: gzip is undone where bytes are read."""
+    raw = (DATA / file).read_bytes()
+    return gzip.decompress(raw) if file.endswith(".gz") else raw
 
 
 def _expected_pages(*, without: str = "") -> list[Any]:
@@ -43,7 +69,7 @@ def _expected_pages(*, without: str = "") -> list[Any]:
 
 def _parsed(name: str, folder: str, expected: dict[str, Any]) -> FeedPage:
     url = expected.get("base", "https://lists.example.com/urls.txt")
-    return parse(name, (DATA / folder / expected["file"]).read_bytes(), url=url)
+    return parse(name, _bytes(f"{folder}/{expected['file']}"), url=url, read_at=READ_AT)
 
 
 def _records(page: FeedPage) -> list[dict[str, Any]]:
@@ -86,12 +112,13 @@ def _told(record: dict[str, Any]) -> dict[str, Any]:
     fields = ("url", "mime", "width", "height", "bitrate", "size")
     variants = [{field: v.get(field) for field in fields} for v in record["variants"]]
     algorithm, _, digest = record["extra"].get("hash", "").partition(":")
+    hashes = {name: record["extra"][name] for name in ("md5", "sha256") if name in record["extra"]}
     same = ("media_index", "kind", "url", "manifest", "created_at", "expected_size", "duration_s")
     return {field: record[field] for field in same} | {
         "variants": sorted(variants, key=lambda variant: variant["url"]),
         "author": (record["author"] or {}).get("name"),
         "poster": record["extra"].get("poster"),
-        "hashes": {algorithm: digest} if digest else {},
+        "hashes": {algorithm: digest} if digest else hashes,
     }
 
 
@@ -101,7 +128,7 @@ def test_recorded_pages_give_the_expected_media(
 ) -> None:
     page = _parsed(name, folder, expected)
 
-    assert _records(page) == [_told(record) for record in expected["records"]]
+    assert _records(page) == [_told(record) for record in expected.get("records", ())]
 
 
 @pytest.mark.parametrize(("name", "folder", "expected"), _expected_pages())
@@ -111,10 +138,10 @@ def test_recorded_pages_say_what_was_skipped(
     page = _parsed(name, folder, expected)
     reasons = [skipped.reason for skipped in page.skipped]
 
-    for told in expected["skipped"]:
+    for told in expected.get("skipped", ()):
         assert told["reason"] in reasons
-        if "line" in told:
-            assert {"where": f"line {told['line']}", "reason": told["reason"]} in [
+        for unit in {"line", "row"} & told.keys():
+            assert {"where": f"{unit} {told[unit]}", "reason": told["reason"]} in [
                 skipped.model_dump() for skipped in page.skipped
             ]
 
@@ -127,14 +154,15 @@ def test_recorded_pages_keep_the_ids_that_feeds_give(
     page = _parsed(name, folder, expected)
     keys = {post.key for post in page.posts}
 
-    assert {record["post_id"] for record in expected["records"]} <= keys
-    assert {skipped["post_id"] for skipped in expected["skipped"]} <= keys
+    assert {record["post_id"] for record in expected.get("records", ())} <= keys
+    if folder != "sitemap":  # most pages of a site show no media: they are told, and are no posts
+        assert {skipped["post_id"] for skipped in expected.get("skipped", ())} <= keys
 
 
 @pytest.mark.parametrize(("name", "folder", "expected"), _expected_pages())
 def test_recorded_pages_lead_to_the_next(name: str, folder: str, expected: dict[str, Any]) -> None:
     page = _parsed(name, folder, expected)
-    url = (expected.get("next") or {}).get("url")
+    url = next(iter(expected.get("children", ())), expected.get("next") or {}).get("url")
 
     if url is None:
         assert page.cursor is None
@@ -147,7 +175,7 @@ def test_recorded_pages_lead_to_the_next(name: str, folder: str, expected: dict[
 @pytest.mark.parametrize("file", STRUCTURED)
 @pytest.mark.parametrize("name", ["own", "feed"])
 def test_a_page_cut_anywhere_never_passes_for_a_whole_one(name: str, file: str) -> None:
-    whole = (DATA / file).read_bytes().rstrip()
+    whole = _bytes(file).rstrip()
     using = FILES[file] if name == "own" else name
 
     for length in range(len(whole)):
@@ -157,8 +185,9 @@ def test_a_page_cut_anywhere_never_passes_for_a_whole_one(name: str, file: str) 
 
 @pytest.mark.parametrize("file", STRUCTURED)
 def test_a_page_cut_within_its_items_is_called_truncated(file: str) -> None:
-    whole = (DATA / file).read_bytes()
-    start = max(whole.find(b"<item"), whole.find(b"<entry"), whole.find(b'"items"'))
+    whole = _bytes(file)
+    beginnings = (b"<item", b"<entry", b"<url>", b"<sitemap>", b'"items"', b'"sequences"')
+    start = max(map(whole.find, beginnings))
 
     for length in range(start + 20, len(whole.rstrip()) - 1, 7):
         with pytest.raises(Malformed) as caught:
@@ -169,7 +198,7 @@ def test_a_page_cut_within_its_items_is_called_truncated(file: str) -> None:
 @pytest.mark.parametrize("file", FILES)
 @pytest.mark.parametrize("value", [0x00, 0x22, 0x26, 0x3C, 0xFF])
 def test_a_damaged_byte_gives_a_page_or_malformed(file: str, value: int) -> None:
-    whole = bytearray((DATA / file).read_bytes())
+    whole = bytearray(_bytes(file))
 
     for at in range(0, len(whole), 23):
         damaged = bytearray(whole)
@@ -222,7 +251,7 @@ def test_an_error_names_the_page_without_its_secrets(name: str) -> None:
     assert "pass" not in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["feed", "rss", "jsonfeed"])
+@pytest.mark.parametrize("name", ["feed", "rss", "jsonfeed", "sitemap", "iiif"])
 def test_a_body_past_the_bound_is_refused(name: str) -> None:
     with pytest.raises(Malformed) as caught:
         parse(name, b"<" + b" " * MAX_BODY_BYTES)
@@ -245,7 +274,7 @@ def test_a_page_of_items_past_the_bound_is_refused(
     assert caught.value.reason == "page_too_large"
 
 
-@pytest.mark.parametrize("name", ADAPTERS)
+@pytest.mark.parametrize("name", OPEN)
 def test_the_first_page_of_an_address_is_asked_for(name: str) -> None:
     request = adapter(name).request("https://site.example.com/f", None)
 
@@ -253,7 +282,7 @@ def test_the_first_page_of_an_address_is_asked_for(name: str) -> None:
     assert request.url == "https://site.example.com/f"
 
 
-@pytest.mark.parametrize("name", ADAPTERS)
+@pytest.mark.parametrize("name", OPEN)
 def test_a_local_file_is_read_and_not_asked_for(name: str) -> None:
     assert adapter(name).request("file:feed.xml", None) is None
 
@@ -265,7 +294,7 @@ def test_the_registry_knows_each_adapter_by_its_own_name(key: str, value: Adapte
 
 @pytest.mark.parametrize("file", FILES)
 def test_parsing_twice_gives_the_same(file: str) -> None:
-    page = page_input((DATA / file).read_bytes())
+    page = page_input(_bytes(file))
     reader = adapter(FILES[file])
 
     assert reader.parse(page) == reader.parse(page)

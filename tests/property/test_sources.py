@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from urllib.parse import urlsplit
 from xml.sax.saxutils import escape, quoteattr
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -36,7 +39,12 @@ FRAGMENTS = st.sampled_from(
         b"<!DOCTYPE x>", b"<?xml version='1.0'?>", b"<feed xmlns='http://www.w3.org/2005/Atom'>",
         b"<entry>", b"</entry>", b"</feed>", b'{"items": [', b"]}", b"{", b"}", b"http://a/b.jpg\n",
         b"<![", b"<!", b"<", b">", b"\xff", b"\0", b" ", b"<a b=", b"'", b'"', b"</", b"&#0;",
-        b"xml:base='//['", b"<link rel='next' href='http://[/'/>",
+        b"xml:base='//['", b"<link rel='next' href='http://[/'/>", b"<urlset>", b"</urlset>",
+        b"<sitemapindex>", b"</sitemapindex>", b"<sitemap>", b"</sitemap>", b"<url>", b"</url>",
+        b"<loc>http://a/1</loc>", b"<image:image>", b"</image:image>", b"<video:video>",
+        b"<image:loc>/1.png</image:loc>", b"<video:content_loc>/v</video:content_loc>", b"\n",
+        b"url,text\n", b"http://a/c.jpg,", b"[", b"]", b",", b'{"url": "http://a/d.jpg"}',
+        b'"type": "Manifest", "items": [', b'"iiif.io/api/presentation/3/"', b"\x1f\x8b",
     ]
 )  # fmt: skip
 
@@ -89,6 +97,89 @@ def test_any_json_in_items_keeps_every_object_as_a_post(
     objects = [item for item in items if isinstance(item, dict)]
     twice = [skipped for skipped in page.skipped if skipped.reason == "duplicate"]
     assert len(page.posts) + len(twice) == len(objects)
+
+
+@settings(max_examples=300)
+@given(st.dictionaries(st.sampled_from(["items", "sequences", "label", "id"]), JSON_VALUES))
+def test_any_json_in_a_manifest_keeps_every_object_as_a_post(told: dict[str, object]) -> None:
+    page = _page_or_malformed("iiif", json.dumps({"type": "Manifest", **told}).encode())
+
+    for post in page.posts if page else ():
+        _check(post)
+
+
+CANVAS_VALUES = st.recursive(
+    st.none() | st.integers() | st.sampled_from(["painting", "Image", "Choice", "http://a/1", "x"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["id", "type", "items", "body", "motivation", "service", "source"]),
+            inner,
+            max_size=5,
+        )
+    ),
+    max_leaves=15,
+)
+
+
+@settings(max_examples=300)
+@given(st.lists(CANVAS_VALUES, max_size=3))
+def test_any_canvas_is_a_post_or_is_told(canvases: list[object]) -> None:
+    page = parse("iiif", json.dumps({"type": "Manifest", "items": canvases}))
+
+    for post in page.posts:
+        _check(post)
+    objects = [canvas for canvas in canvases if isinstance(canvas, dict)]
+    told = [skip for skip in page.skipped if skip.reason in ("duplicate", "not_an_object")]
+    assert len(page.posts) + len(told) == len(canvases)
+    assert len(page.posts) <= len(objects)
+
+
+ROWS = st.dictionaries(
+    st.sampled_from(["url", "URL", "caption", "title", "width", "md5", "author", "created_at"]),
+    JSON_VALUES | st.sampled_from(["https://a.example.com/1.jpg", "nan", "2026-01-01"]),
+    max_size=6,
+)
+
+
+@settings(max_examples=300)
+@given(st.lists(ROWS | JSON_VALUES, min_size=1, max_size=5))
+def test_any_value_in_a_list_is_a_post_or_is_told(values: list[object]) -> None:
+    good = "https://a.example.com/good.jpg"
+    array = parse("list", json.dumps([good, *values]))
+    lines = parse("list", "\n".join(map(json.dumps, [{"url": good}, *values])))
+
+    for page in (array, lines):
+        assert len(page.posts) + len(page.skipped) == len(values) + 1
+        for post in page.posts:
+            _check(post)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.text(st.characters(exclude_categories=("Cs",)), max_size=12), max_size=8),
+    st.sampled_from(",\t;|"),
+    st.sampled_from([1, 2, 3]),
+)
+def test_any_table_that_is_written_well_is_read_back(
+    captions: list[str], delimiter: str, page_size: int
+) -> None:
+    captions = [text.replace("\r", "").replace("\0", "") for text in captions]
+    rows = [(text, f"https://a.example.com/{n}.jpg") for n, text in enumerate(captions)]
+    stream = io.StringIO(newline="")
+    csv.writer(stream, delimiter=delimiter).writerows([("caption", "url"), *rows])
+    cursor, found = None, []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("core.sources.lists.ENTRIES_A_PAGE", page_size)
+        for _ in range(len(rows) + 1):
+            page = parse("list", stream.getvalue(), cursor=cursor)
+            found += [(post.key, post.text or "") for post in page.posts]
+            cursor = page.cursor
+            if cursor is None:
+                break
+
+    said = [("" if text.strip().lower() == "nan" else text.strip(), url) for text, url in rows]
+    assert found == [(url, text) for text, url in said]
 
 
 XML_TEXT = st.text(

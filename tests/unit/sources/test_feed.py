@@ -7,11 +7,17 @@ import pytest
 from core.errors import Malformed, Misconfigured
 from core.settings import ADAPTERS as NAMED
 from core.sources import ADAPTERS, adapter
-from core.sources.text_list import LINES_A_PAGE
+from core.sources.lists import ENTRIES_A_PAGE
 from tests.support.pages import parse, rss
 
 LIST = "https://cdn.example.com/1.jpg\n"
 JSON = '{"version": "https://jsonfeed.org/version/1.1", "items": [{"id": "a"}]}'
+SITEMAP = "<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'></urlset>"
+LINE = '{"url": "https://cdn.example.com/1.jpg"}\n'
+MANIFEST = (
+    '{"@context": "http://iiif.io/api/presentation/3/context.json", "type": "Manifest",'
+    ' "items": []}'
+)
 
 
 @pytest.mark.parametrize(
@@ -24,6 +30,19 @@ JSON = '{"version": "https://jsonfeed.org/version/1.1", "items": [{"id": "a"}]}'
         (LIST, "list"),
         ("# <rss> {}\n\n  " + LIST, "list"),
         ("ftp://x.example.com/\n" + LIST, "list"),
+        ("caption,url\nx,https://cdn.example.com/1.jpg\n", "list"),
+        ("URL\nhttps://cdn.example.com/1.jpg\n", "list"),
+        (LINE, "list"),
+        (LINE + LINE, "list"),
+        ('{"id": 1}\n' + LINE, "list"),
+        (f"[\n{LINE}]", "list"),
+        (SITEMAP, "sitemap"),
+        ("<?xml version='1.0'?><!-- made <rss> --> <?x?>" + SITEMAP, "sitemap"),
+        (SITEMAP.replace("urlset", "s:urlset").replace("xmlns", "xmlns:s"), "sitemap"),
+        ("<sitemapindex/>", "sitemap"),
+        (MANIFEST, "iiif"),
+        (MANIFEST.replace("/", "\\/"), "iiif"),
+        (JSON.replace('"a"', '"see iiif.io/api/presentation/3"'), "jsonfeed"),
     ],
 )
 def test_content_tells_the_adapter_whatever_the_header_says(body: str, own: str) -> None:
@@ -33,6 +52,8 @@ def test_content_tells_the_adapter_whatever_the_header_says(body: str, own: str)
 def test_utf_16_is_told_apart() -> None:
     assert parse("feed", rss("<guid>1</guid>").encode("utf-16")).posts[0].key == "1"
     assert parse("feed", JSON.encode("utf-16")).posts[0].key == "a"
+    assert parse("feed", MANIFEST.encode("utf-16")).posts == ()
+    assert parse("feed", SITEMAP.encode("utf-16")).posts == ()
 
 
 def test_only_feeds_that_are_newest_first_say_so() -> None:
@@ -51,7 +72,7 @@ def test_the_cursor_remembers_the_adapter_and_asks_for_the_next_page() -> None:
 
 
 def test_a_lists_next_page_goes_on_in_the_kept_body() -> None:
-    body = LIST * LINES_A_PAGE + "https://cdn.example.com/last.jpg"
+    body = LIST * ENTRIES_A_PAGE + "https://cdn.example.com/last.jpg"
     first = parse("feed", body)
     second = parse("feed", body, cursor=first.cursor)
 
@@ -85,7 +106,7 @@ def test_a_cursor_from_elsewhere_is_refused(cursor: str) -> None:
 
 
 def test_an_adapter_that_there_is_not_is_answered_with_those_there_are() -> None:
-    with pytest.raises(Misconfigured, match="feed, jsonfeed, list, rss"):
+    with pytest.raises(Misconfigured, match=", ".join(sorted(ADAPTERS))):
         adapter("gopher")
 
 

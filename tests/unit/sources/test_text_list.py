@@ -9,7 +9,8 @@ import pytest
 from core.errors import Malformed
 from core.model.post import MediaKind
 from core.sources import PageInput, adapter
-from core.sources.text_list import LINES_A_PAGE, MAX_LINE_BYTES
+from core.sources.lists import ENTRIES_A_PAGE
+from core.sources.text_list import MAX_LINE_BYTES
 from tests.support.pages import parse
 
 SITE = "https://cdn.example.com"
@@ -44,29 +45,29 @@ def _walk(body: bytes) -> list[str]:
 
 
 def test_a_page_is_a_thousand_lines_and_the_cursor_the_next_ones_place() -> None:
-    lines = [f"{SITE}/{n}.jpg\n" for n in range(LINES_A_PAGE + 5)]
+    lines = [f"{SITE}/{n}.jpg\n" for n in range(ENTRIES_A_PAGE + 5)]
     page = parse("list", "".join(lines))
 
-    assert len(page.posts) == LINES_A_PAGE
-    assert page.cursor == f"{len(''.join(lines[:LINES_A_PAGE]))}:{LINES_A_PAGE + 1}"
+    assert len(page.posts) == ENTRIES_A_PAGE
+    assert page.cursor == f"{len(''.join(lines[:ENTRIES_A_PAGE]))}:{ENTRIES_A_PAGE + 1}"
 
 
 def test_a_walk_gives_every_line_once_in_order() -> None:
-    addresses = [f"{SITE}/{n}.jpg" for n in range(2 * LINES_A_PAGE + 3)]
+    addresses = [f"{SITE}/{n}.jpg" for n in range(2 * ENTRIES_A_PAGE + 3)]
 
     assert _walk("\r\n".join(addresses).encode()) == addresses
 
 
 def test_a_list_that_ends_with_its_page_has_no_next() -> None:
-    assert parse("list", f"{SITE}/1.jpg\n" * LINES_A_PAGE).cursor is None
+    assert parse("list", f"{SITE}/1.jpg\n" * ENTRIES_A_PAGE).cursor is None
 
 
 def test_line_numbers_go_on_over_pages() -> None:
-    body = f"{SITE}/1.jpg\n" * LINES_A_PAGE + "ftp://x.example.com/\n"
+    body = f"{SITE}/1.jpg\n" * ENTRIES_A_PAGE + "ftp://x.example.com/\n"
     page = parse("list", body, cursor=parse("list", body).cursor)
 
     assert [(s.where, s.reason) for s in page.skipped] == [
-        (f"line {LINES_A_PAGE + 1}", "not_http_url")
+        (f"line {ENTRIES_A_PAGE + 1}", "not_http_url")
     ]
 
 

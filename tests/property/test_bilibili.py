@@ -1,0 +1,144 @@
+"""Whatever Bilibili's answers hold, what comes of them is typed and can be used."""
+
+from __future__ import annotations
+
+import json
+from io import BytesIO
+from typing import Any
+from urllib.parse import urlsplit
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.errors import HeadraceError
+from core.manifests import Origin, SelectionPolicy, build_plan, choose, parse, read_wanted
+from core.model.plan import parse_plan
+from core.model.post import FeedPage, Post
+from core.sources import PageInput
+from core.sources.bilibili import BilibiliAdapter
+from tests.support.pages import DATA
+
+READER = BilibiliAdapter()
+FEED = "https://api.bilibili.com/x/polymer/web-dynamic/v1/feed/space?host_mid=1"
+PLAYURL = "https://api.bilibili.com/x/player/playurl?bvid=B&cid=1"
+
+
+def _recorded(folder: str, *names: str) -> list[Any]:
+    return [json.loads((DATA / folder / name).read_text("utf-8")) for name in names]
+
+
+PAGES = _recorded("bilibili_dynamic", "page1.json", "page2_last.json")
+VIEWS = _recorded("bilibili_video", "view_multi.json")
+OFFERS = _recorded(
+    "bilibili_video",
+    "playurl_dash_88001.json",
+    "playurl_durl_parts_flv.json",
+    "playurl_durl_single.json",
+)
+WRONG = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=8)
+    | st.sampled_from(
+        ["http://[", "//x/y@1.webp", "MAJOR_TYPE_NONE", 10**400, -1, "\ud800", "1e9"]
+    ),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=4,
+)
+
+
+def _places(value: object, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    inner: list[Any] = []
+    if isinstance(value, dict):
+        inner = list(value.items())
+    elif isinstance(value, list):
+        inner = list(enumerate(value))
+    return [path, *(place for name, one in inner for place in _places(one, (*path, name)))]
+
+
+def _damaged(value: Any, path: tuple[Any, ...], wrong: object) -> Any:
+    """`value` with something else at one place."""
+    if not path:
+        return wrong
+    copy = value.copy()
+    copy[path[0]] = _damaged(value[path[0]], path[1:], wrong)
+    return copy
+
+
+def _page(body: object) -> FeedPage | None:
+    try:
+        return READER.parse(PageInput(BytesIO(json.dumps(body).encode()), FEED))
+    except HeadraceError:
+        return None
+
+
+def _check(post: Post) -> None:
+    assert post.key
+    assert [media.position for media in post.media] == list(range(len(post.media)))
+    for media in post.media:
+        for rendition in media.renditions:
+            assert urlsplit(rendition.url).scheme in ("http", "https")
+            assert urlsplit(rendition.url).hostname
+    assert Post.model_validate_json(post.model_dump_json()) == post
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.data())
+def test_anything_anywhere_in_a_page_costs_no_other_post(data):
+    whole = data.draw(st.sampled_from(PAGES))
+    path = data.draw(st.sampled_from(_places(whole)))
+    page = _page(_damaged(whole, path, data.draw(WRONG)))
+
+    for post in page.posts if page else ():
+        _check(post)
+    if path[:2] == ("data", "items") and len(path) > 3:
+        assert page is not None
+        assert len(page.posts) >= len(whole["data"]["items"]) - 1
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_anything_anywhere_in_a_view_gives_parts_or_a_typed_error(data):
+    (whole,) = VIEWS
+    path = data.draw(st.sampled_from(_places(whole)))
+    damaged = json.dumps(_damaged(whole, path, data.draw(WRONG))).encode()
+    page = READER.parse(PageInput(BytesIO(json.dumps(PAGES[0]).encode()), FEED))
+    try:
+        done = READER.complete(page, lambda r: PageInput(BytesIO(damaged), r.url))
+    except HeadraceError:
+        return
+
+    assert len(done.posts) == len(page.posts)
+    for post in done.posts:
+        _check(post)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.data())
+def test_anything_anywhere_in_an_offer_gives_a_plan_or_a_typed_error(data):
+    whole = data.draw(st.sampled_from(OFFERS))
+    path = data.draw(st.sampled_from(_places(whole)))
+    body = json.dumps(_damaged(whole, path, data.draw(WRONG))).encode()
+    try:
+        found = parse(body, PLAYURL)
+        choice = choose(found, SelectionPolicy())
+        playlists = read_wanted(found, choice, lambda url: (b"", url))
+        plan = build_plan(Origin("m", "s", PLAYURL, PLAYURL, "0" * 64), choice, playlists)
+    except HeadraceError:
+        return
+
+    assert parse_plan(plan.to_json()) == plan
+    for piece in plan.pieces:
+        assert urlsplit(piece.url).scheme in ("http", "https")
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.binary(max_size=60))
+def test_any_bytes_give_a_plan_or_a_typed_error(body):
+    for answer in (body, b'{"code":0,"data":' + body + b"}"):
+        try:
+            parse(answer, PLAYURL)
+        except HeadraceError:
+            continue
