@@ -17,7 +17,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-from core.app import selection_policy
 from core.clock import SystemClock
 from core.manifests import Origin, build_plan, choose, parse, read_wanted
 from core.model.ids import feed_id, media_id, post_id
@@ -26,6 +25,7 @@ from core.model.task import ManifestPayload
 from core.model.video import StagedVideo
 from core.settings import SourceSettings
 from core.steps.assembler import ToolAssembler
+from core.steps.terms import selection_policy
 from core.store.store import Store
 from core.video.shortfall import Doubts
 from scripts.bench.film import Film, render

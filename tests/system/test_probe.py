@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -175,6 +176,43 @@ def test_a_feed_is_told_with_its_reader_and_its_first_media(site: Site, tmp_path
     assert "read as    list" in run.stdout
     assert f"video (hls)  {site.url('/offer.m3u8')}" in run.stdout
     assert (found["adapter"], found["post_count"], found["media_count"]) == ("list", 2, 2)
+
+
+def test_an_index_is_followed_to_its_first_posts_and_no_media_is_asked_for(
+    site: Site, tmp_path: Path
+):
+    sitemap = "http://www.sitemaps.org/schemas/sitemap/0.9"
+    child = f"<sitemap><loc>{site.url('/1.xml.gz')}</loc></sitemap>"
+    site.serve("/map", f'<sitemapindex xmlns="{sitemap}">{child}</sitemapindex>'.encode())
+    shown = f"<loc>{site.url('/p')}</loc><image:image><image:loc>/1.jpg</image:loc></image:image>"
+    urlset = f'<urlset xmlns="{sitemap}"><url>{shown}</url></urlset>'
+    site.serve("/1.xml.gz", gzip.compress(urlset.encode()), content_type="application/gzip")
+    found = told(site.url("/map"), tmp_path)
+
+    assert (found["adapter"], found["told_by"], found["pages"]) == ("sitemap", "bytes", 2)
+    assert [one["url"] for one in found["posts"][0]["media"]] == [site.url("/1.jpg")]
+    assert [seen.path for seen in site.requests] == ["/map", "/1.xml.gz"]
+
+
+def test_the_settings_say_how_an_address_is_read(site: Site, tmp_path: Path):
+    settings = (
+        f'[sources.press]\nadapter = "atom"\n'
+        f'[feeds.daily]\nsource = "press"\naddress = "{site.url("/f")}"\n'
+    )
+    (tmp_path / "headrace.toml").write_text(settings, encoding="utf-8")
+    site.serve("/f", b"<feed xmlns='http://www.w3.org/2005/Atom'></feed>")
+    run = probe("daily", tmp_path)
+
+    assert run.returncode == 0, run.stderr
+    assert "read as    atom, told by its settings" in run.stdout
+
+
+def test_sources_lists_what_there_is(tmp_path: Path):
+    run = headrace("sources", cwd=tmp_path)
+
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.startswith("adapter")
+    assert "https://site.example/sitemap.xml" in run.stdout
 
 
 @pytest.mark.parametrize(

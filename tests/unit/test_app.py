@@ -12,6 +12,8 @@ from core.app import App
 from core.errors import SourcePaused
 from core.model.request import Request
 from core.model.switch import Pause, Switch
+from core.secret import FileSecret
+from core.settings import SourceSettings
 from tests.support.runs import an_app
 
 PAUSED = Switch(pause=Pause(reason="the site asked us to", since=1_000_000.0))
@@ -85,6 +87,23 @@ def test_rate_and_burst_that_were_switched_hold_instead_of_the_settings(app: App
 
     assert (app.terms("feed").rate, app.terms("feed").burst) == (0.5, 3)
     assert app.terms("feed").name == before.name == "feed"
+
+
+def test_a_cookie_that_was_renewed_in_its_file_is_used_once_its_source_goes_on(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "mill.cookie"
+    path.write_text("SUB=1\n")
+    mill = SourceSettings(adapter="weibo", cookie=FileSecret(path))
+    app = an_app(tmp_path / "store", sources={"mill": mill})
+    app.open()
+    told = [app.terms("mill").secret_headers["Cookie"]]
+    switch(app, PAUSED, source="mill")
+    path.write_text("SUB=2\n")
+    switch(app, Switch(), source="mill")
+
+    assert [*told, app.terms("mill").secret_headers["Cookie"]] == ["SUB=1", "SUB=2"]
+    app.close()
 
 
 def test_the_performer_and_the_fetcher_ask_the_same_switches(app: App) -> None:

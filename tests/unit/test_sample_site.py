@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from core.app import selection_policy
 from core.manifests import Origin, build_plan, choose, parse, read_wanted
 from core.settings import SourceSettings
+from core.steps.terms import selection_policy
 from scripts.sample_site.answers import LAST_MODIFIED, Answer, Resource, answer
 from scripts.sample_site.site import DEAD_LINK, PLACEHOLDER, VIDEOS, SampleSite
 
