@@ -34,7 +34,17 @@ RESERVED_SOURCES = frozenset({"headrace"})
 DEFAULT_SOURCE = "feed"  # what an address outside the settings belongs to
 
 AdapterName = Literal[
-    "feed", "rss", "atom", "jsonfeed", "sitemap", "iiif", "list", "facebook", "bilibili", "weibo"
+    "feed",
+    "rss",
+    "atom",
+    "jsonfeed",
+    "sitemap",
+    "iiif",
+    "list",
+    "facebook",
+    "bilibili",
+    "weibo",
+    "mastodon",
 ]
 ADAPTERS: tuple[str, ...] = get_args(AdapterName)
 CodecName = Literal[

@@ -18,6 +18,7 @@ from core.sources.adapter import (
 from core.sources.bilibili import BilibiliAdapter
 from core.sources.facebook import FacebookAdapter
 from core.sources.feed import KINDS, FeedAdapter
+from core.sources.mastodon import MastodonAdapter
 from core.sources.rss import AtomAdapter
 from core.sources.weibo import WeiboAdapter
 
@@ -43,6 +44,7 @@ ADAPTERS: dict[str, Adapter] = {
     "facebook": FacebookAdapter(),
     "bilibili": BilibiliAdapter(),
     "weibo": WeiboAdapter(),
+    "mastodon": MastodonAdapter(),
 }
 
 

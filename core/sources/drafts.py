@@ -3,7 +3,7 @@ same object kept once, what gave nothing noted with its reason."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from core.model.post import Author, FeedPage, MediaKind, MediaRecord, Post, Rendition, Skipped
@@ -113,6 +113,22 @@ class PageDraft:
     def skip(self, where: str, reason: str) -> None:
         """Something of the page that gives no media."""
         self.skipped.append(Skipped(where=where, reason=reason))
+
+    def add_each(
+        self, items: Iterable[object], read: Callable[[Mapping[str, object], MediaDraft], Post]
+    ) -> None:
+        """Items of a JSON page, each by itself: what is wrong with it costs no other."""
+        for number, item in enumerate(items, 1):
+            media = MediaDraft(f"item {number}")
+            if not isinstance(item, dict):
+                self.skip(media.where, "not_an_object")
+                continue
+            try:
+                post = read(item, media)
+            except (ValueError, RecursionError):  # a value that no record can hold
+                self.skip(media.where, "unreadable_item")
+                continue
+            self.add(media.where, post, media.skipped)
 
     def add(self, where: str, post: Post, skipped: Sequence[Skipped]) -> None:
         """One item. A key that repeats with other content is told apart: some feeds give every item

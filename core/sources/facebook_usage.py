@@ -25,8 +25,7 @@ def rest_s(headers: Mapping[str, str]) -> float | None:
     told = [*_usages(headers)]
     regain_s = max((_regain_s(usage) for usage in told), default=0.0)
     percent = max((_percent(usage) for usage in told), default=0.0)
-    longest = max(regain_s, _until_freed_s(percent))
-    return min(longest, LONGEST_REST_S) or None
+    return min(regain_s or _until_freed_s(percent), LONGEST_REST_S) or None
 
 
 def _until_freed_s(percent: float) -> float:

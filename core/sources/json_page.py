@@ -1,4 +1,4 @@
-"""A page that is one JSON object, read within a bound; and ways to take it apart that bear anything
+"""A page that is one JSON value, read within a bound; and ways to take it apart that bear anything
 in it. Sources change their JSON without a word: what is missing or of another type is None."""
 
 from __future__ import annotations
@@ -37,8 +37,16 @@ def items_of(value: object) -> Iterator[Item]:
 
 
 def load_json(page: PageInput, what: str) -> Item:
-    """The object that a page is. `what` was expected, for the error. Raises `Malformed`, with the
-    reason `truncated` for a page that is cut: what is lost may be the address of the next one."""
+    """The object that a page is. `what` was expected, for the error. Raises as `load_value`."""
+    found = load_value(page)
+    if not isinstance(found, dict):
+        raise malformed(page, "not_a_feed", f"its JSON is no object; {what} was expected")
+    return found
+
+
+def load_value(page: PageInput) -> object:
+    """Whatever a page is. Raises `Malformed`, with the reason `truncated` for a page that is cut:
+    what is lost may be the address of the next one."""
     text = _decoded(read_body(page, max_bytes=MAX_JSON_BYTES), page)
     try:
         found, end = DECODER.raw_decode(text)
@@ -48,8 +56,6 @@ def load_json(page: PageInput, what: str) -> Item:
         raise malformed(page, *_fault(text, error)) from error
     if text[end:].strip():
         raise malformed(page, "bad_json", f"its JSON goes on behind its end, at character {end}")
-    if not isinstance(found, dict):
-        raise malformed(page, "not_a_feed", f"its JSON is no object; {what} was expected")
     return found
 
 
@@ -62,6 +68,7 @@ def _whole(digits: str) -> int | str:
 
 
 DECODER = json.JSONDecoder(parse_int=_whole)
+_ENDS = {"{": "}", "[": "]"}
 
 
 def _decoded(body: bytes, page: PageInput) -> str:
@@ -78,6 +85,7 @@ def _fault(text: str, error: json.JSONDecodeError) -> tuple[str, str]:
     """A cut page is refused whole: what is lost may be the address of the next one."""
     place = f"line {error.lineno}, column {error.colno}"
     whole = text.rstrip()
-    if whole.startswith("{") and (not whole.endswith("}") or error.pos >= len(whole)):
+    end = _ENDS.get(whole[:1])
+    if end and (not whole.endswith(end) or error.pos >= len(whole)):
         return "truncated", f"its JSON is cut off ({place}); fetch it again"
     return "bad_json", f"its JSON can't be read: {error.msg} ({place})"

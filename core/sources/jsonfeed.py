@@ -7,7 +7,7 @@ from core.model.post import FeedPage
 from core.model.request import Request
 from core.sources.adapter import PageInput
 from core.sources.body import MAX_ITEMS, malformed, too_large
-from core.sources.drafts import MediaDraft, PageDraft
+from core.sources.drafts import PageDraft
 from core.sources.json_page import Item, load_json
 from core.sources.jsonfeed_item import author_of, read_item
 from core.sources.resolve import base_of
@@ -48,20 +48,5 @@ def _read(feed: Item, items: list[object], base: str | None) -> FeedPage:
         draft.notes.append("no JSON Feed version named; read as 1.1")
     if feed.get("expired") is True:
         draft.notes.append("the feed says that it has ended")
-    for number, item in enumerate(items, 1):
-        _add(item, f"item {number}", base, draft)
+    draft.add_each(items, lambda item, media: read_item(item, base, media))
     return draft.finish(draft.next_page(feed.get("next_url"), base), author_of(feed))
-
-
-def _add(item: object, where: str, base: str | None, draft: PageDraft) -> None:
-    """One item by itself: what is wrong with it costs no other."""
-    if not isinstance(item, dict):
-        draft.skip(where, "not_an_object")
-        return
-    media = MediaDraft(where)
-    try:
-        post = read_item(item, base, media)
-    except (ValueError, RecursionError):  # a value that no record can hold
-        draft.skip(where, "unreadable_item")
-        return
-    draft.add(where, post, media.skipped)

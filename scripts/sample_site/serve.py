@@ -12,6 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from scripts.sample_site import settings
 from scripts.sample_site.site import SampleSite
 
 
@@ -20,6 +21,9 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=0, help="0: any free one (default)")
     parser.add_argument("--latency-ms", type=float, default=0, help="wait before every answer")
     parser.add_argument("--log", type=Path, help="append a line a request to this file")
+    parser.add_argument(
+        "--settings", type=Path, metavar="DIR", help="write a headrace.toml for its named sources"
+    )
     options = parser.parse_args()
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -28,6 +32,8 @@ def main() -> None:
         log = stack.enter_context(options.log.open("a")) if options.log else None
         latency_s = options.latency_ms / 1000
         site = stack.enter_context(SampleSite(options.port, latency_s=latency_s, log=log))
+        if options.settings:
+            settings.write(options.settings.absolute(), site.address)
         print(site.address, flush=True)
         stop.wait()
 

@@ -1,5 +1,5 @@
-"""The sample site: three feeds and their media, served on loopback by the standard library. Its
-addresses are absolute, so they are written when the port is known."""
+"""The sample site: three open feeds and three named sources with their media, served on loopback by
+the standard library. Its addresses are absolute, so they are written when the port is known."""
 
 from __future__ import annotations
 
@@ -17,6 +17,10 @@ from typing import IO
 from urllib.parse import urlsplit
 
 from scripts.sample_site.answers import Answer, Resource, answer, missing
+from scripts.sample_site.bilibili import Bilibili
+from scripts.sample_site.facebook import Facebook
+from scripts.sample_site.speaking import Asked, Speaker
+from scripts.sample_site.weibo import Weibo
 
 HERE = Path(__file__).parent
 PLACEHOLDER = "http://sample.invalid"  # stands in the feeds for the address of the day
@@ -52,6 +56,7 @@ class Seen:
     range: str
     status: int
     sent_bytes: int
+    at: float  # monotonic seconds
 
 
 class _Server(ThreadingHTTPServer):
@@ -128,6 +133,10 @@ class SampleSite:
         self._server = _Server(self, self._port)
         self.address = f"http://127.0.0.1:{self._server.server_port}"
         self.resources = dict(_resources(self.address))
+        now = time.time()
+        self.facebook = Facebook(self.address, now)
+        self.weibo = Weibo(self.address, now)
+        self.bilibili = Bilibili(self.address, now)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
         self._thread.start()
         return self
@@ -148,17 +157,34 @@ class SampleSite:
         """The feeds' addresses: Media RSS, JSON Feed, text list."""
         return tuple(f"{self.address}/{name}" for name in FEEDS)
 
+    @property
+    def speakers(self) -> tuple[Speaker, ...]:
+        """The named sources."""
+        return self.facebook, self.weibo, self.bilibili
+
+    def begin_anew(self) -> None:
+        """The named sources throttle once more, and give out what is dead once more."""
+        for speaker in self.speakers:
+            speaker.begin_anew()
+
     def respond(self, request: BaseHTTPRequestHandler) -> Answer:
-        """Look the address up, answer after the latency, and note it."""
+        """Answer after the latency, and note it."""
+        reply = self._answer(Asked.of(request.path, request.headers))
         path = urlsplit(request.path).path
-        found = self.resources.get(path)
-        reply = answer(found, request.headers) if found else missing(path)
         if self._latency_s:
             time.sleep(self._latency_s)
         asked = request.headers.get("Range", "-")
         sent = len(reply.body) if request.command == "GET" else 0
-        self._note(Seen(request.command, path, asked, reply.status, sent))
+        self._note(Seen(request.command, path, asked, reply.status, sent, time.monotonic()))
         return reply
+
+    def _answer(self, asked: Asked) -> Answer:
+        for speaker in self.speakers:
+            reply = speaker.answer(asked)
+            if reply is not None:
+                return reply
+        found = self.resources.get(asked.path)
+        return answer(found, asked.headers) if found else missing(asked.path)
 
     def _note(self, seen: Seen) -> None:
         with self._lock:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from scripts.sample_site import settings
+
 ROOT = Path(__file__).parents[2]
 
 pytestmark = pytest.mark.system
@@ -38,8 +40,8 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
 def test_the_demo_ends_with_everything_verified(shown: tuple[str, Path]):
     said, _ = shown
 
-    assert "22 files, each exactly what its checksum says" in said
-    assert "25 media found, 24 got as 22 distinct files, 3 of them videos" in said
+    assert "47 files, each exactly what its checksum says" in said
+    assert "50 media found, 49 got as 47 distinct files, 5 of them videos" in said
     assert "1 dead link told" in said
 
 
@@ -53,8 +55,29 @@ def test_the_demo_files_every_media_under_a_name_for_people(shown: tuple[str, Pa
     said, store = shown
     filed = [file for file in (store / "library").rglob("*") if file.is_file()]
 
-    assert len(filed) == 24
+    assert len(filed) == 49
     assert all(file.name in said for file in filed)
+
+
+def test_the_demo_files_what_the_named_sources_show(shown: tuple[str, Path]):
+    _, store = shown
+    filed = {folder.name: sum(f.is_file() for f in folder.rglob("*")) for folder in library(store)}
+
+    assert filed == {"feed": 24, "facebook": 4, "weibo": 17, "bilibili": 4}
+
+
+def library(store: Path) -> list[Path]:
+    """A folder a source."""
+    return list((store / "library").iterdir())
+
+
+def test_the_demo_leaves_no_token_and_no_cookie(shown: tuple[str, Path]):
+    said, store = shown
+    kept = [file.read_bytes() for file in store.rglob("*") if file.is_file()]
+
+    for named in settings.NAMED:
+        assert named.secret not in said
+        assert not [text for text in kept if named.secret.encode() in text]
 
 
 def test_the_demo_stops_its_server(shown: tuple[str, Path]):
