@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from core.fetch.inspect import inspect
 from scripts.bench.budget_proofs.answers import Asked, Shown
 from scripts.bench.budget_proofs.bound import Terms, Traffic, judge, used
+from scripts.bench.budget_proofs.depths import HIGH, LOW, Samples
+from scripts.bench.budget_proofs.exact import overtaken
 from scripts.bench.budget_proofs.host_server import Arrival
 from scripts.bench.budget_proofs.recording import Said, grants
 from scripts.bench.budget_proofs.rows import Row, table
@@ -176,6 +178,39 @@ def test_a_line_that_is_still_being_written_is_left_for_later(tmp_path: Path):
 
 def test_an_answer_is_read_as_it_was_written():
     assert Said.read("30 a/host denied 7 t1\n") == Said(30, "a/host", "denied", 7, "t1")
+
+
+def test_a_token_that_another_one_overtook_is_counted():
+    asked = [
+        Said(1, "a", "reserved", 9, "first"),
+        Said(2, "a", "reserved", 9, "second"),
+        Said(3, "b", "reserved", 9, "third"),
+        Said(10, "a", "granted", 0, "second"),
+        Said(11, "b", "granted", 0, "third"),
+        Said(12, "a", "granted", 0, "first"),
+    ]
+
+    assert overtaken(asked) == 1
+    assert overtaken(asked[:-1]) == 0
+
+
+def test_a_wait_that_is_told_anew_keeps_its_place():
+    asked = [
+        Said(1, "a", "reserved", 9, "first"),
+        Said(2, "a", "reserved", 9, "second"),
+        Said(3, "a", "reserved", 9, "first"),
+        Said(4, "a", "granted", 0, "first"),
+        Said(5, "a", "granted", 0, "second"),
+    ]
+
+    assert overtaken(asked) == 0
+
+
+# --- depths ---
+
+
+def test_a_source_goes_on_when_its_depth_rises_past_the_mark_again():
+    assert Samples([0, HIGH + 1, LOW + 5, HIGH + 1, LOW - 1, HIGH + 9]).resumed() == 1
 
 
 # --- the host ---
