@@ -19,8 +19,6 @@ from core.queue.depth import Probe
 from core.queue.envelope import Outgoing
 from core.queue.link import Link
 
-_FRESH_S = 1.0  # a depth asked for again within this is answered from memory
-
 
 class RabbitPublisher:
     """`ports.Publisher` and `ports.Depths` on RabbitMQ; the consumer's raw bodies besides.
@@ -30,7 +28,6 @@ class RabbitPublisher:
 
     _lock: threading.Lock
     _link: Link | None
-    _counted: dict[tuple[str, Kind | None], tuple[float, int]]  # when, how many
 
     def __init__(
         self,
@@ -86,14 +83,10 @@ class RabbitPublisher:
 
     def ready(self, source: str, kind: Kind | None = None) -> int:
         self._check_sources([source])
-        now = self._clock.monotonic()
-        counted_at, count = self._counted.get((source, kind), (float("-inf"), 0))
-        if now - counted_at < _FRESH_S:
-            return count
         names = lanes.lanes_of(source) if kind is None else (lanes.lane(source, kind),)
-        probe = Probe(names, now)
+        # Asked each time: on an answer a second old many pages would pass the high-water mark.
+        probe = Probe(names, self._clock.monotonic())
         self._wait(probe)
-        self._counted[source, kind] = (now, probe.ready)
         return probe.ready
 
     def close(self) -> None:
@@ -145,7 +138,6 @@ class RabbitPublisher:
         exist and its lock may be taken for ever; its connection is left alone."""
         self._lock = threading.Lock()
         self._link = None
-        self._counted = {}
 
 
 def _start_afresh_after_fork(publisher: RabbitPublisher) -> None:

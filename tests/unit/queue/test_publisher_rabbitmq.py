@@ -189,12 +189,13 @@ def test_ready_counts_a_sources_lanes_and_no_other(publisher):
     assert (publisher.ready("feed"), publisher.ready("press")) == (4, 5)
 
 
-def test_ready_is_asked_at_most_once_a_second(publisher, vhost_url):
+def test_ready_sees_what_another_process_has_just_published(publisher, vhost_url):
     publisher.publish(copies(1))
     assert publisher.ready("feed") == 1
-    publisher.publish(copies(1))
+    with RabbitPublisher(vhost_url, ["feed", "press"], SystemClock()) as another:
+        another.publish(copies(2))
 
-    assert publisher.ready("feed") == 1
+    assert publisher.ready("feed") == 3
 
 
 def test_counting_survives_a_missing_lane(publisher, vhost_url):
