@@ -46,16 +46,18 @@ def rabbitmq_app(settings: Settings, *, on_end: Observer = ignore) -> App:
     redis_url = settings.redis.url.get_secret_value()
     publisher = RabbitPublisher(url, tuple(settings.all_sources()), clock)
     ledger = RedisLedger(redis_url)
+    budget = TokenBudget.redis(redis_url, clock)
 
     def hang_up() -> None:
         publisher.close()
         ledger.close()
+        budget.close()
 
     return App(
         settings=settings,
         clock=clock,
         ledger=ledger,
-        budget=TokenBudget.redis(redis_url, clock),
+        budget=budget,
         publisher=publisher,
         depths=publisher,
         make_broker=lambda retry, stop: RabbitBroker(

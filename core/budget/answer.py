@@ -4,7 +4,7 @@ are exact, so a waiter that wakes when told is never a rounding error early."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from core.ports import BucketKey
@@ -22,6 +22,9 @@ class Slowed:
     pace: float  # share of its rate that is granted
     row: int  # slowdowns without a clean window between them
     outage: bool  # nothing was answered since
+    # What is left of its block on the clock of the process that says so: the storage's may have
+    # been set back, and nobody shall wait the longer for it. None: that clock is the storage's.
+    rest_us: int | None = field(default=None, compare=False)
 
     @property
     def is_over(self) -> bool:

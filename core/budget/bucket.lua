@@ -1,22 +1,28 @@
 -- Token buckets in Redis: the arithmetic of bucket.py, shared by take, confirm and level.
--- ARGV: ticket, horizon, cost, then each bucket's rate, burst and what was heard of its slowdowns.
+-- ARGV: ticket, horizon, cost, this start of the server, then each bucket's rate, burst and what was
+-- heard of its slowdowns.
 local EPSILON = 1e-6
 local GRACE = 5 * SECOND
 local PATIENCE = 3 * SECOND
+local run_id = ARGV[4]
 
 -- Read one bucket and bring it to `at` at the refill that held until now, then on its new terms.
 local function open(index, at)
   local hash, tickets = keys_of(index)
-  local rate = tonumber(ARGV[3 * index + 1])
-  local burst = tonumber(ARGV[3 * index + 2])
-  local heard = ARGV[3 * index + 3]
+  local rate = tonumber(ARGV[3 * index + 2])
+  local burst = tonumber(ARGV[3 * index + 3])
+  local heard = ARGV[3 * index + 4]
   -- What was left; nothing for a bucket that is new here, or that a slowdown alone has made.
-  local held = redis.call('HMGET', hash, 'tokens', 'at', 'rate', 'burst', 'blocked_until', 'era',
-    'failing')
+  local held = read(hash, tickets, at, 'tokens', 'at', 'rate', 'burst', 'blocked_until', 'era',
+    'failing', 'run_id')
   local blocked_until = tonumber(held[5] or 0)
   local pace = read_pace(hash, held[6])
   local tokens, lost = 0, false
-  if held[2] then
+  if held[8] ~= run_id then
+    -- A server that was started since may have found an old state on disk, or been a replica that
+    -- lagged: what is held and promised there was spent already, for all that anyone knows.
+    redis.call('DEL', tickets)
+  elseif held[2] then
     -- Nothing fills during a block.
     local elapsed = math.max(0, at - math.max(held[2], blocked_until))
     local refill = held[3] * pace.value
@@ -35,8 +41,8 @@ end
 -- Write one bucket back.
 local function save(bucket, at)
   -- Rate and tokens in one hash: a changed rate goes on with the tokens that there are.
-  redis.call('HSET', bucket.hash, 'tokens', bucket.tokens, 'at', at,
-    'rate', bucket.rate, 'burst', bucket.burst)
+  redis.call('HSET', bucket.hash, 'tokens', bucket.tokens, 'at', at, 'seen', at,
+    'rate', bucket.rate, 'burst', bucket.burst, 'run_id', run_id)
   keep(bucket.hash, bucket.burst / bucket.refill * SECOND, bucket.blocked_until - at,
     bucket.pace.era)
 end

@@ -1,5 +1,5 @@
 """The budget that fetchers ask: takes and reserves over the token-bucket strategy, tells it of
-slowdowns, and remembers what must survive a flush of the storage."""
+slowdowns, and remembers what must survive a flush or an old snapshot of the storage."""
 
 from __future__ import annotations
 
@@ -7,18 +7,22 @@ import math
 import random
 import secrets
 from collections.abc import Sequence
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from core.budget.answer import SECOND_US, Answer, Claim, Slowed, Verdict
 from core.budget.heard import Heard
 from core.budget.memory import MemoryBucketStorage
 from core.budget.report import Event, Fault, Refusal
+from core.budget.retelling import Retelling
 from core.budget.strategy import TokenBucketRateLimiter
 from core.budget.tally import Tally
 from core.budget.untold import Untold
 from core.clock import Clock
 from core.errors import SharedStateDown
 from core.ports import BucketKey, Denied, Granted, Reserved, Slowdown, Standing
+
+if TYPE_CHECKING:  # it brings redis, which an embedded run does not need
+    from core.budget.redis import RedisBucketStorage
 
 _GRANTED = Granted()  # what nearly every request is told
 
@@ -34,6 +38,7 @@ class TokenBudget:
         self._heard = Heard(clock)
         self._untold = Untold(clock)
         self._tally = Tally(clock)
+        self._retelling: Retelling | None = None  # a storage of our own forgets nothing
 
     @classmethod
     def redis(cls, url: str, clock: Clock) -> TokenBudget:
@@ -41,7 +46,15 @@ class TokenBudget:
         # Here: an embedded run would pay 50 ms of its start for the library.
         from core.budget.redis import RedisBucketStorage  # noqa: PLC0415
 
-        return cls(TokenBucketRateLimiter(RedisBucketStorage(url), clock), clock)
+        return cls.shared(RedisBucketStorage(url), clock)
+
+    @classmethod
+    def shared(cls, storage: RedisBucketStorage, clock: Clock) -> TokenBudget:
+        """On a storage that others use too and that may forget: told what it forgot by a thread of
+        its own, until `close`."""
+        budget = cls(TokenBucketRateLimiter(storage, clock), clock)
+        budget._retelling = Retelling(budget.retell, budget._is_anything_known, clock)
+        return budget
 
     @classmethod
     def memory(cls, clock: Clock) -> TokenBudget:
@@ -70,6 +83,7 @@ class TokenBudget:
             event = self._limiter.throttled(bucket, Refusal(era, named_us, self._jitter(), heard))
         except SharedStateDown:
             self._untold.keep(bucket, era, seconds)
+            self._begin_retelling()
             raise
         return self._learned(bucket, event)
 
@@ -101,6 +115,36 @@ class TokenBudget:
         heard = self._heard.of(bucket)
         return self._limiter.standing(bucket, heard)
 
+    def slow_hosts(self) -> dict[str, Standing]:
+        """The buckets of hosts that are slowed or blocked just now, by name, whatever their source.
+        Raises `SharedStateDown`."""
+        standings = {name: self.standing(name) for name in self._limiter.hosts()}
+        return {
+            name: standing
+            for name, standing in standings.items()
+            if standing and (standing.blocked_s > 0 or standing.pace < 1)
+        }
+
+    def retell(self) -> None:
+        """Tell the storage once more what this process knows of slowdowns, and learn what became
+        of them. Raises `SharedStateDown`."""
+        for name in self._untold.names():
+            self._catch_up(name)
+        known = self._heard.known()
+        if not known:
+            return
+        for name, event in zip(known, self._limiter.retell(known), strict=True):
+            # The same again is not heard anew: what nobody claims shall be forgotten in the end.
+            over = event.slowed.is_over and event.rest_us <= 0
+            if over or event.slowed != known[name]:
+                self._heard.learn(name, event.slowed, rest_us=event.rest_us)
+
+    def close(self) -> None:
+        """End the thread and the connections that it has, if any."""
+        if self._retelling is not None:
+            self._retelling.close()
+        self._limiter.close()
+
     def _heard_of(self, buckets: Sequence[BucketKey]) -> Sequence[Slowed | None]:
         """By bucket what goes with a claim. The usual nothing costs next to nothing."""
         if not self._untold and not self._heard:
@@ -114,11 +158,23 @@ class TokenBudget:
         if missed := self._untold.pop(name):
             self.throttled(name, era=missed.era, seconds=missed.seconds)
 
+    def _is_anything_known(self) -> bool:
+        return bool(self._untold or self._heard.known())
+
+    def _learn(self, name: str, slowed: Slowed, rest_us: int) -> None:
+        self._heard.learn(name, slowed, rest_us=rest_us)
+        if rest_us > 0 or not slowed.is_over:
+            self._begin_retelling()
+
+    def _begin_retelling(self) -> None:
+        if self._retelling is not None:
+            self._retelling.begin()
+
     def _jitter(self) -> float:
         return self._rng.uniform(0.5, 1.0)
 
     def _learned(self, name: str, event: Event) -> Slowdown:
-        self._heard.learn(name, event.slowed, blocked=event.rest_us > 0)
+        self._learn(name, event.slowed, event.rest_us)
         return Slowdown(event.slowed.pace, event.rest_us / SECOND_US, event.is_news)
 
     def _told(self, claim: Claim, answer: Answer) -> Granted | Reserved | Denied:
@@ -140,10 +196,10 @@ class TokenBudget:
 
     def _learn_from(self, claim: Claim, answer: Answer) -> None:
         """Others' slowdowns count too."""
-        blocked = answer.verdict is Verdict.BLOCKED
+        rest_us = answer.wait_us if answer.verdict is Verdict.BLOCKED else 0
         for bucket, slowed in zip(claim.buckets, answer.slowed, strict=True):
             if slowed.era:
-                self._heard.learn(bucket.name, slowed, blocked=blocked)
+                self._learn(bucket.name, slowed, rest_us)
 
 
 def _granted(answer: Answer) -> Granted:

@@ -27,7 +27,7 @@ if tonumber(ARGV[2]) < pace.era then
   return blocked_until > at and event(false, pace, blocked_until, at) or {}
 end
 if not pace.outage and count() < enough then
-  keep_as_it_is(hash, pace, blocked_until - at)
+  keep_as_it_is(hash, pace, blocked_until, at)
   return {}
 end
 return slow_down(hash, tickets, pace, blocked_until, at, backoff(pace, FIRST, jitter), true)

@@ -4,7 +4,7 @@ threads)."""
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 from limits.storage import Storage
@@ -13,7 +13,7 @@ from core.budget import slowing
 from core.budget.answer import SECOND_US, Answer, Claim, Level, Slowed, Verdict
 from core.budget.bucket import Bucket
 from core.budget.report import Event, Fault, Refusal
-from core.budget.usage import Figures, per_second
+from core.budget.usage import Figures
 from core.clock import Clock
 from core.ports import BucketKey, Standing
 
@@ -21,7 +21,7 @@ _SWEPT_FROM = 1024  # buckets: below it nobody minds those that are idle
 
 
 class MemoryBucketStorage(Storage):
-    """Buckets in memory, on the monotonic clock."""
+    """Buckets in memory, on the monotonic clock: unlike that of Redis it is never set back."""
 
     STORAGE_SCHEME = ["headrace+memory"]  # noqa: RUF012 - the library reads it from the class
 
@@ -102,6 +102,17 @@ class MemoryBucketStorage(Storage):
                 return None
             return _standing(bucket, now)
 
+    def hosts(self) -> list[str]:
+        """The buckets of hosts, whatever their source."""
+        with self._lock:
+            return [name for name in self._buckets if "/" in name]
+
+    def retell(self, heard: Mapping[str, Slowed]) -> list[Event]:
+        """A process says once more what it knows of slowdowns: how each bucket stands."""
+        with self._lock:
+            now = self._now()
+            return [slowing.retold(self._bucket(n, now), now, one) for n, one in heard.items()]
+
     def level(self, bucket: BucketKey) -> Level:
         """What the bucket holds now; charges nothing."""
         with self._lock:
@@ -123,6 +134,9 @@ class MemoryBucketStorage(Storage):
             count = len(self._buckets)
             self._buckets.clear()
             return count
+
+    def close(self) -> None:
+        """There is nothing to end."""
 
     def check(self) -> bool:
         """Memory does not go away."""
@@ -213,7 +227,7 @@ def _standing(bucket: Bucket, now: int) -> Standing:
         pace=pace.value,
         blocked_s=max(0, bucket.blocked_until - now) / SECOND_US,
         slowdowns=pace.slowdowns,
-        requests_per_s=per_second(figures.count, now - usage.since),
-        waited_s=figures.waited_s,
-        asked_s=figures.asked_s,
+        requests_per_s=figures.per_second(now - usage.since),
+        waited_s=figures.mean(figures.waited_s),
+        asked_s=figures.mean(figures.asked_s),
     )

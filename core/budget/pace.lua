@@ -6,6 +6,8 @@ local WINDOW = 30 * SECOND
 local KEPT = 60 * SECOND
 local KEPT_SLOWED = 3600 * SECOND
 local LONGEST_KEPT = 366 * 86400 * SECOND
+-- A hash's fields that are times, but for the era. `seen` is when a script last wrote any of them.
+local TIMES = {'seen', 'at', 'blocked_until', 'window_at', 'failing_at', 'used_at', 'used_since'}
 -- The pace of a bucket that nobody has slowed down. Never written to.
 local AS_SET = {era = 0, value = 1, row = 0}
 
@@ -24,11 +26,47 @@ local function keep(hash, fill, blocked, era)
 end
 
 -- Keep a bucket whose terms this call does not name.
-local function keep_as_it_is(hash, pace, blocked)
+local function keep_as_it_is(hash, pace, blocked_until, at)
+  -- Some time was written down, which counts from now.
+  redis.call('HSET', hash, 'seen', at)
   -- The terms of the last claim; none when a flush took them.
   local held = redis.call('HMGET', hash, 'rate', 'burst')
   local fill = held[1] and held[2] / (held[1] * pace.value) * SECOND or 0
-  keep(hash, fill, blocked, pace.era)
+  keep(hash, fill, blocked_until - at, pace.era)
+end
+
+-- The clock was set back: whatever lies ahead stays as far ahead as it was when the bucket was seen
+-- last. Eras stay: they are names, and grants that went out carry them.
+local function set_back(hash, tickets, by)
+  -- Each time that the hash holds.
+  local held = redis.call('HMGET', hash, unpack(TIMES))
+  for index, name in ipairs(TIMES) do
+    if held[index] then
+      -- Exact: whole microseconds.
+      redis.call('HSET', hash, name, held[index] - by)
+    end
+  end
+  -- Each ticket and when it is due.
+  local due = redis.call('ZRANGE', tickets, 0, -1, 'WITHSCORES')
+  for index = 1, #due, 2 do
+    -- All by as much: the order stays.
+    redis.call('ZADD', tickets, due[index + 1] - by, due[index])
+  end
+end
+
+-- Some fields of a bucket. Every script reads through here first, so that no time that it compares
+-- or writes is one of a clock that was set back since.
+local function read(hash, tickets, at, ...)
+  -- When the bucket was seen last, before what is asked for.
+  local held = redis.call('HMGET', hash, 'seen', ...)
+  local by = tonumber(held[1] or 0) - at
+  if by > 0 then
+    set_back(hash, tickets, by)
+    -- The same, moved.
+    held = redis.call('HMGET', hash, 'seen', ...)
+  end
+  table.remove(held, 1)
+  return held
 end
 
 -- The pace of a bucket; `era` is when it was slowed down last, as its hash has it.
@@ -92,7 +130,10 @@ local function recall(hash, tickets, heard, pace, blocked_until, at)
   if heard == '' then
     return pace, blocked_until, false
   end
-  local era, until_, value, row, outage = string.match(heard, '(%S+) (%S+) (%S+) (%S+) (%S+)')
+  local era, until_, rest, value, row, outage = string.match(heard,
+    '(%S+) (%S+) (%S+) (%S+) (%S+) (%S+)')
+  -- What is left by the process's own clock, which is never set back.
+  until_ = math.min(tonumber(until_), at + tonumber(rest))
   local lost = tonumber(era) > pace.era
   if lost then
     pace = {era = tonumber(era), value = tonumber(value), row = tonumber(row), window_at = at,
@@ -101,8 +142,8 @@ local function recall(hash, tickets, heard, pace, blocked_until, at)
     -- A slowdown empties its bucket.
     redis.call('HSET', hash, 'era', era, 'tokens', 0)
   end
-  if tonumber(until_) > at then
-    blocked_until = close_until(hash, tickets, blocked_until, tonumber(until_))
+  if until_ > at then
+    blocked_until = close_until(hash, tickets, blocked_until, until_)
   end
   return pace, blocked_until, lost
 end

@@ -3,16 +3,24 @@ and slow.lua have the arithmetic."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from limits.storage import RedisStorage
 
 from core.budget.answer import SECOND_US, Answer, Claim, Level, Slowed, Verdict
+from core.budget.hosts import slowed_hosts
 from core.budget.report import Event, Fault, Refusal
-from core.budget.usage import Figures, per_second
+from core.budget.usage import Figures
 from core.ports import BucketKey, Standing
-from core.shared_state.server import Argument, RedisServer, Script, read_lua, translated
+from core.shared_state.server import (
+    Argument,
+    OfServer,
+    RedisServer,
+    Script,
+    read_lua,
+    translated,
+)
 
 _PREFIX = "headrace:bucket"
 
@@ -32,8 +40,9 @@ class RedisBucketStorage(RedisStorage):
         self._take, self._confirm, self._level = (
             self._script("pace", "bucket", name) for name in ("take", "confirm", "level")
         )
-        self._throttled, self._failed, self._standing = (
-            self._script("pace", "slow", name) for name in ("throttled", "failed", "standing")
+        self._throttled, self._failed, self._standing, self._retell = (
+            self._script("pace", "slow", name)
+            for name in ("throttled", "failed", "standing", "retell")
         )
         self._answered, self._used = (self._script("pace", name) for name in ("answered", "used"))
 
@@ -68,6 +77,18 @@ class RedisBucketStorage(RedisStorage):
         told = self._server.run(self._standing, self._pair(name), [_heard(heard)])
         return _stands(told) if told else None
 
+    def hosts(self) -> list[str]:
+        with translated(self._server.address):
+            return slowed_hosts(self.get_connection(), self.prefixed_key(""))
+
+    def retell(self, heard: Mapping[str, Slowed]) -> list[Event]:
+        keys = [key for name in heard for key in self._pair(name)]
+        told = self._server.run(self._retell, keys, [_heard(slowed) for slowed in heard.values()])
+        return [
+            Event(_slowed(told[at + 1 : at + 6]), told[at], is_news=False)
+            for at in range(0, 6 * len(heard), 6)
+        ]
+
     def level(self, bucket: BucketKey) -> Level:
         claim = Claim([bucket], ticket="", heard=[None])
         free, full_in_us = self._server.run(self._level, self._keys(claim), _arguments(claim))
@@ -76,6 +97,10 @@ class RedisBucketStorage(RedisStorage):
     def clear(self, key: str) -> None:
         with translated(self._server.address):
             self.get_connection().delete(*self._pair(key))
+
+    def close(self) -> None:
+        """Close every thread's connection."""
+        self._server.close()
 
     def _pair(self, name: str) -> list[str]:
         hash_key = self.prefixed_key(name)
@@ -86,7 +111,7 @@ class RedisBucketStorage(RedisStorage):
 
 
 def _arguments(claim: Claim) -> list[Argument]:
-    arguments: list[Argument] = [claim.ticket, claim.horizon_us, claim.cost]
+    arguments: list[Argument] = [claim.ticket, claim.horizon_us, claim.cost, OfServer.RUN_ID]
     for bucket, heard in zip(claim.buckets, claim.heard, strict=True):
         arguments += (bucket.rate, bucket.burst, _heard(heard))
     return arguments
@@ -95,8 +120,9 @@ def _arguments(claim: Claim) -> list[Argument]:
 def _heard(slowed: Slowed | None) -> str:
     if slowed is None:
         return ""
+    rest_us = slowed.until_us if slowed.rest_us is None else slowed.rest_us
     pace = repr(slowed.pace)
-    return f"{slowed.era} {slowed.until_us} {pace} {slowed.row} {slowed.outage:d}"
+    return f"{slowed.era} {slowed.until_us} {rest_us} {pace} {slowed.row} {slowed.outage:d}"
 
 
 def _slowed(told: Sequence[Any]) -> Slowed:
@@ -120,13 +146,14 @@ def _event(told: list[Any]) -> Event:
 
 def _stands(told: list[Any]) -> Standing:
     rate, burst, pace, rest_us, slowdowns, age_us, used, waited_s, asked_s = told
+    figures = Figures(float(used), float(waited_s), float(asked_s))
     return Standing(
         rate=float(rate),
         burst=burst,
         pace=float(pace),
         blocked_s=rest_us / SECOND_US,
         slowdowns=slowdowns,
-        requests_per_s=per_second(float(used), age_us),
-        waited_s=float(waited_s),
-        asked_s=float(asked_s),
+        requests_per_s=figures.per_second(age_us),
+        waited_s=figures.mean(figures.waited_s),
+        asked_s=figures.mean(figures.asked_s),
     )

@@ -29,15 +29,20 @@ local function slow_down(hash, tickets, pace, blocked_until, at, rest, outage)
   redis.call('HDEL', hash, 'failing', 'failing_at')
   -- For people.
   redis.call('HINCRBY', hash, 'slowdowns', 1)
-  keep_as_it_is(hash, slowed, blocked_until - at)
+  keep_as_it_is(hash, slowed, blocked_until, at)
   return event(true, slowed, blocked_until, at)
 end
 
--- The one bucket of this call: its pace, and until when it is blocked.
+-- One bucket: its pace, and until when it is blocked.
 local function look_up(hash, tickets, heard, at)
   -- When it was slowed down last, and until when it is closed.
-  local held = redis.call('HMGET', hash, 'era', 'blocked_until')
-  local pace, blocked_until = recall(hash, tickets, heard, read_pace(hash, held[1]),
-    tonumber(held[2] or 0), at)
+  local held = read(hash, tickets, at, 'era', 'blocked_until')
+  local closed = tonumber(held[2] or 0)
+  local pace, blocked_until, lost = recall(hash, tickets, heard, read_pace(hash, held[1]), closed,
+    at)
+  if lost or blocked_until > closed then
+    -- It may have been made anew just now, whatever else this call has to say.
+    keep_as_it_is(hash, pace, blocked_until, at)
+  end
   return pace, blocked_until
 end

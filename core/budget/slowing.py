@@ -4,6 +4,7 @@ counts."""
 
 from __future__ import annotations
 
+from core.budget.answer import Slowed
 from core.budget.bucket import Bucket
 from core.budget.pace import FAULTS_US, NAMED_US, UNNAMED_US
 from core.budget.report import Event, Fault, Refusal
@@ -36,6 +37,12 @@ def failed(bucket: Bucket, now: int, fault: Fault) -> Event | None:
     rest_us = pace.backoff_us(FAULTS_US, fault.jitter)
     bucket.slow_down(now, now + rest_us, outage=True)
     return _event(bucket, now, is_news=True)
+
+
+def retold(bucket: Bucket, now: int, heard: Slowed) -> Event:
+    """A process says once more what it knows."""
+    bucket.recall(heard, now)
+    return _event(bucket, now, is_news=False)
 
 
 def _event(bucket: Bucket, now: int, *, is_news: bool) -> Event:

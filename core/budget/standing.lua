@@ -1,6 +1,6 @@
 -- How one bucket stands; nothing is answered when nobody knows it.
 -- ARGV: what was heard.
-local HALF_LIFE = 30 * SECOND
+local HALF_LIFE = 10 * SECOND
 local hash, tickets = keys_of(1)
 local at = now()
 local pace, blocked_until = look_up(hash, tickets, ARGV[1], at)
@@ -8,10 +8,6 @@ local held = redis.call('HMGET', hash, 'rate', 'burst', 'slowdowns', 'used_at', 
   'used', 'waited', 'asked')
 if not held[1] and pace.era == 0 then
   return {}
-end
-if ARGV[1] ~= '' then
-  -- It may have been made anew just now.
-  keep_as_it_is(hash, pace, blocked_until - at)
 end
 local share = 0.5 ^ (math.max(0, at - (held[4] or at)) / HALF_LIFE)
 -- A fraction goes as text: a number would lose it on the way.

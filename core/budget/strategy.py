@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from limits import RateLimitItem
@@ -73,6 +73,18 @@ class TokenBucketRateLimiter(RateLimiter):
     def standing(self, name: str, heard: Slowed | None) -> Standing | None:
         """How a bucket stands, if anything is known of it."""
         return self._buckets.standing(name, heard)
+
+    def hosts(self) -> list[str]:
+        """The buckets of hosts that may be slowed, whatever their source."""
+        return self._buckets.hosts()
+
+    def retell(self, heard: Mapping[str, Slowed]) -> list[Event]:
+        """Say once more what a process knows of slowdowns: how each bucket stands."""
+        return self._buckets.retell(heard)
+
+    def close(self) -> None:
+        """End the storage's connections."""
+        self._buckets.close()
 
 
 def _terms(item: RateLimitItem, identifiers: tuple[str, ...]) -> BucketKey:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from core.budget.usage import Figures
 from core.clock import Clock
 
-TOLD_EVERY_S = 2.0
+TOLD_EVERY_S = 1.0
 _SWEPT_FROM = 1024  # buckets
 
 

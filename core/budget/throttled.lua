@@ -15,5 +15,5 @@ if until_ > blocked_until and is_slow(pace) then
   -- The window begins anew when the longer block ends.
   redis.call('HSET', hash, 'window_at', until_, 'window_used', 0)
 end
-keep_as_it_is(hash, pace, until_ - at)
+keep_as_it_is(hash, pace, until_, at)
 return event(false, pace, until_, at)

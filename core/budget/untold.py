@@ -36,6 +36,11 @@ class Untold:
             known = [end for end in (ends, kept_ends) if end is not None]
             self._kept[name] = max(era, kept_era), max(known, default=None)
 
+    def names(self) -> list[str]:
+        """The buckets that something is to be told of."""
+        with self._lock:
+            return list(self._kept)
+
     def pop(self, name: str) -> Missed | None:
         """What is to be told now, if anything. Whoever asks tells it, or keeps it once more."""
         if not self._kept:

@@ -1,5 +1,5 @@
 """What a bucket's requests waited and took of late: sums that fade with time, so that they need no
-list of requests. used.lua and standing.lua fade them in Redis."""
+list of requests, and the means that they come to. used.lua and standing.lua fade them in Redis."""
 
 from __future__ import annotations
 
@@ -8,17 +8,33 @@ from dataclasses import dataclass
 
 from core.budget.answer import SECOND_US
 
-HALF_LIFE_US = 30 * SECOND_US
-_SHORTEST_S = 1.0  # a first request is not a hundred a second
+HALF_LIFE_US = 10 * SECOND_US
+_SHORTEST_S = 4.0  # a lone request is not a hundred a second
+_FORGOTTEN = 0.05  # requests: when less is left of all that there were, nothing goes out
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Of requests that are over."""
+    """Of requests that are over: sums. All fade alike, so the means do not fade."""
 
     count: float
     waited_s: float
     asked_s: float
+
+    @property
+    def is_nothing(self) -> bool:
+        """None went out of late."""
+        return self.count < _FORGOTTEN
+
+    def mean(self, sum_s: float) -> float:
+        """What one request's share of a sum is; 0.0 when none went out of late."""
+        return 0.0 if self.is_nothing else sum_s / self.count
+
+    def per_second(self, age_us: int) -> float:
+        """What rate adds up to so many, faded, after so long."""
+        share = 1 - math.pow(0.5, age_us / HALF_LIFE_US)
+        weight_s = HALF_LIFE_US / SECOND_US / math.log(2) * share
+        return 0.0 if self.is_nothing else self.count / max(_SHORTEST_S, weight_s)
 
 
 @dataclass(slots=True)
@@ -34,7 +50,7 @@ class Usage:
     def add(self, now: int, new: Figures) -> None:
         """Fade what there is, then count these."""
         old = self.faded(now)
-        self.since = self.since or now
+        self.since = now if old.is_nothing else self.since  # after a rest it is counted anew
         self.at = now
         self.count = old.count + new.count
         self.waited_s = old.waited_s + new.waited_s
@@ -44,9 +60,3 @@ class Usage:
         """What is left of them."""
         share = math.pow(0.5, max(0, now - self.at) / HALF_LIFE_US)
         return Figures(self.count * share, self.waited_s * share, self.asked_s * share)
-
-
-def per_second(count: float, age_us: int) -> float:
-    """What rate adds up to `count`, faded, after so long."""
-    weight_s = HALF_LIFE_US / SECOND_US / math.log(2) * (1 - math.pow(0.5, age_us / HALF_LIFE_US))
-    return count / max(_SHORTEST_S, weight_s)

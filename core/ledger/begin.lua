@@ -1,6 +1,7 @@
--- Take a task's lease, or say why not. ARGV: ..., not before, attempts, crashes, token, length.
+-- Take a task's lease, or say why not.
+-- ARGV: ..., not before, attempts, crashes, token, length, this start of the server.
 local not_before, attempts, crashes = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
-local token, length = ARGV[7], tonumber(ARGV[8])
+local token, length, run_id = ARGV[7], tonumber(ARGV[8]), ARGV[9]
 local at = now()
 local entry = known()
 if entry and (entry.generation > generation or entry.serial > serial) then
@@ -20,7 +21,10 @@ end
 if entry.lease_until > at and not ours then
   return {'held', entry.lease_until - at}
 end
-local vanished = entry.token and not ours and entry.serial == serial
+-- A lease that an earlier start of the server knew of may have ended in good order since: what was on
+-- disk is old, and nobody could tell a server that was away.
+local told = entry.token and entry.run_id == run_id
+local vanished = told and not ours and entry.serial == serial
 absorb(entry, attempts, crashes)
 if vanished then
   save(entry, 0)
@@ -28,7 +32,7 @@ if vanished then
 end
 entry.not_before = not_before
 save(entry, length)
-hold(token, at, length)
+hold(token, at, length, run_id)
 -- What is leased is not delayed.
 redis.call('ZREM', delayed, id)
 return {'leased', entry.attempts, standing(entry), at + length}

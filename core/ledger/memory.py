@@ -17,7 +17,8 @@ from core.ledger.record import (
     leased,
     merged,
     not_before_us,
-    pages_of,
+    open_work,
+    places,
 )
 from core.model.task import Task
 from core.ports import Early, Held, Lease, OpenWork, Superseded, Vanished
@@ -125,6 +126,12 @@ class MemoryLedger:
                 self._drop_lease(task, entry)
                 entry.expires_at = max(self._now(), entry.not_before or 0) + KEPT_US
 
+    def release_later(self, task: Task, token: str) -> None:
+        self.release(task, token)  # memory does not go away
+
+    def catch_up(self) -> None:
+        pass
+
     def finish(self, task: Task) -> None:
         with self._lock:
             entry = self._current(task)
@@ -144,20 +151,17 @@ class MemoryLedger:
         with self._lock:
             self._joins.forget(media)
 
+    def forget_delayed(self, source: str) -> None:
+        with self._lock:
+            for place in places(source):
+                self._delayed.pop(place, None)
+
     def open_work(self, source: str) -> OpenWork:
         with self._lock:
-            now, pages = self._now(), pages_of(source)
-            leased, delayed, leased_pages, delayed_pages = (
-                _count(members, now)
-                for members in (
-                    self._leased[source],
-                    self._delayed[source],
-                    self._leased[pages],
-                    self._delayed[pages],
-                )
-            )
-            return OpenWork(
-                leased + leased_pages, delayed + delayed_pages, leased_pages + delayed_pages
+            now = self._now()
+            return open_work(
+                leased=[_count(self._leased[place], now) for place in places(source)],
+                delayed=[_count(self._delayed[place], now) for place in places(source)],
             )
 
     def _now(self) -> int:

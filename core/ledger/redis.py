@@ -3,13 +3,28 @@ has what they share. Every script may run twice, should its first answer get los
 
 from __future__ import annotations
 
+import logging
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from core.ledger.record import SECOND_US, counted_under, leased, merged, not_before_us, pages_of
+from core.errors import SharedStateDown
+from core.ledger.owed import Owed
+from core.ledger.record import (
+    SECOND_US,
+    counted_under,
+    leased,
+    merged,
+    not_before_us,
+    open_work,
+    places,
+)
 from core.model.task import Task
 from core.ports import Early, Held, Lease, OpenWork, Superseded, Vanished
-from core.shared_state.server import Argument, RedisServer, Script, read_lua
+from core.shared_state.server import Argument, OfServer, RedisServer, Script, read_lua
+
+logger = logging.getLogger(__name__)
 
 _PREFIX = "headrace"
 
@@ -19,6 +34,7 @@ class RedisLedger:
 
     def __init__(self, url: str, server: RedisServer | None = None) -> None:
         self._server = server or RedisServer(url)
+        self._owed = Owed()
         self._begin = self._task_script("begin")
         self._renew = self._task_script("renew")
         self._published = self._task_script("published")
@@ -26,20 +42,25 @@ class RedisLedger:
         self._finish = self._task_script("finish")
         self._join = self._server.script(_lua("join"))
         self._forget_join = self._server.script(_lua("forget_join"))
+        self._forget_delayed = self._server.script(_lua("forget_delayed"))
         self._holds = self._server.script(_lua("holds"))
         self._open_work = self._server.script(_lua("open_work"))
+        self._catch_up = self._server.script(_lua("catch_up"))
 
     def begin(self, task: Task, *, lease_s: float) -> Lease | Held | Early | Superseded | Vanished:
+        self._release_owed(task.id)
         token = secrets.token_hex(16)
-        word, *told = self._run(
-            self._begin,
-            task,
-            not_before_us(task),
-            task.attempts,
-            task.crashes,
-            token,
-            _us(lease_s),
-        )
+        counts = (task.attempts, task.crashes)
+        with self._owing(task, token):  # a server that was frozen may take it when nobody listens
+            word, *told = self._run(
+                self._begin,
+                task,
+                not_before_us(task),
+                *counts,
+                token,
+                _us(lease_s),
+                OfServer.RUN_ID,
+            )
         match word:
             case b"leased":
                 return Lease(leased(task, *told), token)
@@ -54,7 +75,9 @@ class RedisLedger:
 
     def renew(self, task: Task, token: str, *, lease_s: float, progress: bool = False) -> bool:
         counts = (task.attempts, task.crashes)
-        told = self._run(self._renew, task, token, _us(lease_s), int(progress), *counts)
+        told = self._run(
+            self._renew, task, token, _us(lease_s), int(progress), *counts, OfServer.RUN_ID
+        )
         return bool(told)
 
     def published(self, copy: Task, *, delay_s: float, token: str | None) -> None:
@@ -62,7 +85,17 @@ class RedisLedger:
         self._run(self._published, copy, token or "", _us(max(0.0, delay_s)), *counts)
 
     def release(self, task: Task, token: str) -> None:
-        self._run(self._release, task, token)
+        with self._owing(task, token):
+            self._run(self._release, task, token)
+
+    def release_later(self, task: Task, token: str) -> None:
+        self._owed.add(task, token)
+
+    def catch_up(self) -> None:
+        # Before the releases: a frozen server that answers this has done all that it was asked
+        # before, which may have been to begin what is released now.
+        self._server.run(self._catch_up, [f"{_PREFIX}:asked"], [])
+        self._release_owed()
 
     def finish(self, task: Task) -> None:
         self._run(self._finish, task)
@@ -76,14 +109,37 @@ class RedisLedger:
     def forget_join(self, media: str) -> None:
         self._server.run(self._forget_join, [_join_key(media)], [])
 
+    def forget_delayed(self, source: str) -> None:
+        keys = [delayed for place in places(source) for _, delayed in [_sets(place)]]
+        self._server.run(self._forget_delayed, keys, [])
+
     def open_work(self, source: str) -> OpenWork:
-        keys = [*_sets(source), *_sets(pages_of(source))]
-        leased, delayed, *pages = self._server.run(self._open_work, keys, [])
-        return OpenWork(leased + pages[0], delayed + pages[1], sum(pages))
+        keys = [key for place in places(source) for key in _sets(place)]
+        counts = self._server.run(self._open_work, keys, [])
+        return open_work(leased=counts[::2], delayed=counts[1::2])
 
     def close(self) -> None:
-        """Close every thread's connection."""
+        """Release what is owed, if that can be told just now, and close every thread's
+        connection."""
+        try:
+            if self._owed:
+                self.catch_up()
+        except SharedStateDown as error:
+            logger.debug("%d leases are left to run out: %s", len(self._owed), error)
         self._server.close()
+
+    def _release_owed(self, task_id: str | None = None) -> None:
+        while owed := self._owed.take(task_id):
+            self.release(*owed)
+
+    @contextmanager
+    def _owing(self, task: Task, token: str) -> Iterator[None]:
+        """Whatever was asked in here has an answer, or the lease is owed."""
+        try:
+            yield
+        except SharedStateDown:
+            self._owed.add(task, token)
+            raise
 
     def _task_script(self, name: str) -> Script:
         return self._server.script(_lua("task"), _lua(name))

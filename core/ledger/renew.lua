@@ -1,4 +1,5 @@
--- Prolong a lease. ARGV: ..., token, length, progress (1 or 0), attempts, crashes.
+-- Prolong a lease.
+-- ARGV: ..., token, length, progress (1 or 0), attempts, crashes, this start of the server.
 local token, length, progress = ARGV[4], tonumber(ARGV[5]), ARGV[6] == '1'
 local at = now()
 local entry = known()
@@ -14,5 +15,5 @@ if progress then
   entry.cleared = entry.crashes
 end
 save(entry, length)
-hold(token, at, length)
+hold(token, at, length, ARGV[9])
 return 1

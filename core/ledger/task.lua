@@ -18,14 +18,14 @@ end
 -- What is known; nil when that is nothing, or of an older generation, which is over.
 local function known()
   local held = redis.call('HMGET', hash, 'generation', 'serial', 'attempts', 'crashes', 'cleared',
-    'not_before', 'token', 'lease_until')
+    'not_before', 'token', 'lease_until', 'run_id')
   if not held[1] then
     return nil
   end
   local entry = {generation = tonumber(held[1]), serial = tonumber(held[2]),
     attempts = tonumber(held[3]), crashes = tonumber(held[4]), cleared = tonumber(held[5]),
     not_before = held[6] and tonumber(held[6]), token = held[7],
-    lease_until = tonumber(held[8] or 0)}
+    lease_until = tonumber(held[8] or 0), run_id = held[9]}
   if entry.generation < generation then
     forget()
     return nil
@@ -66,10 +66,10 @@ local function save(entry, lives)
   redis.call('PEXPIRE', hash, math.ceil((math.max(0, lives) + KEPT) / 1000))
 end
 
--- Write the lease of `token`.
-local function hold(token, at, length)
+-- Write the lease of `token`, told to this start of the server.
+local function hold(token, at, length, run_id)
   -- In the task itself,
-  redis.call('HSET', hash, 'token', token, 'lease_until', at + length)
+  redis.call('HSET', hash, 'token', token, 'lease_until', at + length, 'run_id', run_id)
   -- among the leased, for the depth,
   redis.call('ZADD', leased, at + length, id)
   -- where those that ran out are not counted.
@@ -79,7 +79,7 @@ end
 -- End the lease.
 local function let_go()
   -- In the task itself
-  redis.call('HDEL', hash, 'token', 'lease_until')
+  redis.call('HDEL', hash, 'token', 'lease_until', 'run_id')
   -- and among the leased.
   redis.call('ZREM', leased, id)
 end

@@ -112,7 +112,8 @@ class LaneConsumer(Consumer):
             self._channel.process(self._wait_s(now, deadline - now))
 
     def _wait_s(self, now: float, limit_s: float) -> float:
-        return self._turns.wait_s(self._held.wait_s(now, limit_s))
+        held_s = limit_s if self._outage.lasts else self._held.wait_s(now, limit_s)
+        return self._turns.wait_s(held_s)
 
     def _settle(self) -> None:
         """Do what the notes say, and give back what was held long enough."""
@@ -127,10 +128,17 @@ class LaneConsumer(Consumer):
                     self._held.add(self._clock.monotonic() + self._rng.uniform(*HOLD_S), tag)
                 case _ as never:
                     assert_never(never)
-        stopped = self._turns.stopped
-        due = self._held.take_all() if stopped else self._held.take_due(self._clock.monotonic())
-        for tag in due:
+        for tag in self._due():
             self._channel.give_back(tag)
+
+    def _due(self) -> list[int]:
+        """What was held long enough. Nothing while the shared state is away: what is in hand here
+        has leases that can't be released, and elsewhere each would be taken for a crash."""
+        if self._turns.stopped:
+            return self._held.take_all()
+        if self._outage.lasts:
+            return []
+        return self._held.take_due(self._clock.monotonic())
 
     def _follow_turns(self) -> None:
         """Consume the lanes that shall be; cancel first, so that what is given back stays away."""

@@ -18,7 +18,9 @@ ASKED_EVERY_S = 2.0  # it costs one refused connection; work goes on that soon
 
 
 class Outage:
-    """Closes every source while `ask` raises. From any thread."""
+    """Closes every source while `ask` raises. From any thread.
+
+    `ask` also makes up for what could not be told meanwhile, before anything is handed on again."""
 
     def __init__(
         self,
@@ -35,6 +37,11 @@ class Outage:
         self._clock = clock
         self._lock = threading.Lock()
         self._lasts = False
+
+    @property
+    def lasts(self) -> bool:
+        """Whether it is away, for all that is known here."""
+        return self._lasts
 
     def begin(self) -> None:
         """A run found that it is away. Told again while that lasts, nothing changes."""

@@ -24,7 +24,6 @@ from core.model.end import Failure
 from core.model.task import Task, subject
 from core.ports import Copy, DeadLetter, Ledger, Publisher
 from core.queue.delivery import Delivery
-from core.queue.lanes import HEADRACE
 from core.queue.outcome import Outcome, Settled, ToHead
 from core.steps.decide import (
     Again,
@@ -67,8 +66,9 @@ class Retry(Middleware):
     rng: random.Random = field(default_factory=random.Random)
 
     def ask_shared_state(self) -> None:
-        """Raise `SharedStateDown` while no task could be begun."""
-        self.ledger.open_work(HEADRACE)
+        """Raise `SharedStateDown` while no task could be begun, or a lease that was given up is not
+        released: it would count as a crash once lanes are open again."""
+        self.ledger.catch_up()
 
     @property
     def actor_options(self) -> set[str]:
@@ -105,9 +105,8 @@ class Retry(Middleware):
         if trouble is None:
             return
         logger.warning("%s: %s: the delivery goes back", delivery, trouble)
-        delivery.shared_state_down = isinstance(trouble, SharedStateDown)
-        if not delivery.shared_state_down:
-            self._try_to_release(ended)
+        away = isinstance(trouble, SharedStateDown)
+        delivery.shared_state_down = self._give_up(ended, later=away) or away
 
     def _act(self, delivery: Delivery, ended: _Ended, error: HeadraceError) -> Outcome | None:
         decision = decide(ended.task, error, self.policy, now=self.clock.now(), rng=self.rng)
@@ -148,12 +147,20 @@ class Retry(Middleware):
         if ended.token is not None:
             self.ledger.release(ended.task, ended.token)
 
-    def _try_to_release(self, ended: _Ended) -> None:
-        """Trouble of ours is no crash of the task: a lease left to run out would count as one."""
+    def _give_up(self, ended: _Ended, *, later: bool) -> bool:
+        """Trouble of ours is no crash of the task: a lease left to run out would count as one.
+        Whether the ledger was found away."""
+        if ended.token is None:
+            return False
+        if later:
+            self.ledger.release_later(ended.task, ended.token)
+            return False
         try:
-            self._release(ended)
-        except HeadraceError as error:
-            logger.debug("%s: lease not released: %s", ended.task.id, error)
+            self.ledger.release(ended.task, ended.token)
+        except SharedStateDown as error:  # the ledger keeps it in mind
+            logger.debug("%s: lease not released yet: %s", ended.task.id, error)
+            return True
+        return False
 
 
 def _say(decision: Decision, error: HeadraceError) -> None:

@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import Enum
 from importlib.resources import files
 from typing import Any
 
@@ -25,7 +26,14 @@ CONNECT_TIMEOUT_S = 3.0
 ANSWER_TIMEOUT_S = 5.0  # scripts take microseconds; a server that needs longer is not well
 _TRIES = 2  # the first finds a connection that the server closed meanwhile; scripts may be repeated
 
-Argument = str | int | float
+
+class OfServer(Enum):
+    """An argument that is known only once there is a connection."""
+
+    RUN_ID = "run_id"  # names this start of the server: after another one its data may be old
+
+
+Argument = str | int | float | OfServer
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +44,56 @@ class Script:
     digest: str
 
 
-class _Connections(threading.local):
+class _Line:
+    """One connection, and which start of the server it leads to."""
+
+    def __init__(self, connection: Any) -> None:  # noqa: ANN401 - the library's connection classes share no public type
+        self.connection = connection
+        self._run_id: str | None = None
+        connection.register_connect_callback(self._forget)
+
+    def run_id(self) -> str:
+        """Asked once a connection: it ends with the server that it leads to."""
+        self.connection.connect()  # nothing while it is connected
+        if self._run_id is None:
+            self._run_id = _run_id(self.ask("INFO", "server"))
+        return self._run_id
+
+    def ask(self, *command: str | int | float) -> Any:  # noqa: ANN401 - what Redis answers
+        """One command's answer."""
+        answered = False
+        try:
+            self.connection.send_command(*command)
+            answer = self.connection.read_response()
+            answered = True
+        except redis.ResponseError:
+            answered = True
+            raise
+        finally:
+            if not answered:  # an answer that comes late must not pass for the next one's
+                self.connection.disconnect()
+        return answer
+
+    def _forget(self, _connection: object) -> None:
+        self._run_id = None
+
+
+class _Lines(threading.local):
     """A bare connection for each thread: four times as many calls a second as a shared pool."""
 
     def __init__(self, pool: redis.ConnectionPool, opened: dict[threading.Thread, Any]) -> None:
         self._pool = pool
         self._opened = opened  # the same for all threads
-        self._connection: Any = None
+        self._line: _Line | None = None
 
-    def get(self) -> Any:  # noqa: ANN401 - the library's connection classes share no public type
+    def get(self) -> _Line:
         """This thread's connection; a forked process must not speak on its parent's."""
-        if self._connection is None or self._connection.pid != os.getpid():
+        if self._line is None or self._line.connection.pid != os.getpid():
             self._close_those_of_dead_threads()
-            self._connection = self._pool.connection_class(**self._pool.connection_kwargs)
-            self._opened[threading.current_thread()] = self._connection
-        return self._connection
+            connection = self._pool.connection_class(**self._pool.connection_kwargs)
+            self._opened[threading.current_thread()] = connection
+            self._line = _Line(connection)
+        return self._line
 
     def _close_those_of_dead_threads(self) -> None:
         for thread in list(self._opened):
@@ -71,7 +114,7 @@ class RedisServer:
         self.pool = _pool(url)
         self.address = _address(self.pool.connection_kwargs)
         opened: dict[threading.Thread, Any] = {}
-        self._connections = _Connections(self.pool, opened)
+        self._lines = _Lines(self.pool, opened)
         self._clock = read_lua("core.shared_state", "clock.lua") if clock is None else clock
         # Sockets are closed with their server, even when it ends in a cycle that is collected.
         self.close = weakref.finalize(self, _close, self.pool, opened)
@@ -95,26 +138,20 @@ class RedisServer:
             return self._run(script, keys, arguments)
 
     def _run(self, script: Script, keys: Sequence[str], arguments: Sequence[Argument]) -> Any:  # noqa: ANN401 - as above
-        operands = (len(keys), *keys, *arguments)
+        line = self._lines.get()
+        told = [line.run_id() if isinstance(one, OfServer) else one for one in arguments]
+        operands = (len(keys), *keys, *told)
         try:
-            return self._ask("EVALSHA", script.digest, *operands)
+            return line.ask("EVALSHA", script.digest, *operands)
         except redis.exceptions.NoScriptError:
-            return self._ask("EVAL", script.text, *operands)
+            return line.ask("EVAL", script.text, *operands)
 
-    def _ask(self, *command: Argument) -> Any:  # noqa: ANN401 - as above
-        connection = self._connections.get()
-        answered = False
-        try:
-            connection.send_command(*command)
-            answer = connection.read_response()
-            answered = True
-        except redis.ResponseError:
-            answered = True
-            raise
-        finally:
-            if not answered:  # an answer that comes late must not pass for the next one's
-                connection.disconnect()
-        return answer
+
+def _run_id(info: bytes) -> str:
+    for line in info.decode().splitlines():
+        if line.startswith("run_id:"):
+            return line.removeprefix("run_id:")
+    raise redis.ResponseError("INFO server tells no run_id: expected Redis or Valkey")
 
 
 def read_lua(package: str, name: str) -> str:

@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
-
 from core.budget.budget import TokenBudget
 from core.ports import BucketKey, Denied, Granted, Reserved
 from tests.support.budget_world import (
     HOST,
     SLOW,
-    STORAGES,
     World,
-    budget_world,
     denied,
     drain,
     fill,
     reserve,
 )
-
-
-@pytest.fixture(params=STORAGES)
-def world(request: pytest.FixtureRequest) -> World:
-    return budget_world(request)
-
-
-@pytest.fixture
-def budget(world: World) -> TokenBudget:
-    return world.process()
-
 
 # --- filling ---
 

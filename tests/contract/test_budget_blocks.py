@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-import pytest
-
 from core.budget.budget import TokenBudget
 from core.ports import BucketKey, Denied, Granted
 from tests.support.budget_world import (
     HOST,
     SLOW,
-    STORAGES,
     World,
     block,
-    budget_world,
     denied,
     drain,
     fill,
     reserve,
 )
-
-
-@pytest.fixture(params=STORAGES)
-def world(request: pytest.FixtureRequest) -> World:
-    return budget_world(request)
-
-
-@pytest.fixture
-def budget(world: World) -> TokenBudget:
-    return world.process()
-
 
 # --- changed terms ---
 
@@ -176,3 +161,15 @@ def test_asking_for_a_block_makes_none(world: World, budget: TokenBudget) -> Non
     world.clock.advance(0.5)
 
     assert budget.confirm([SLOW], ticket.ticket) == Granted()
+
+
+def test_a_ticket_that_is_void_in_one_bucket_keeps_nobody_waiting_in_the_other(
+    world: World, budget: TokenBudget
+) -> None:
+    ticket = reserve(budget, SLOW, HOST)
+    block(budget, 1.0, HOST.name)
+    world.clock.advance(1.5)
+    void = budget.confirm([SLOW, HOST], ticket.ticket)
+
+    assert void == Denied(0.0)
+    assert drain(world.process(), SLOW) == SLOW.burst

@@ -2,37 +2,19 @@
 
 from __future__ import annotations
 
-import pytest
-
 from core.budget.budget import TokenBudget
 from core.ports import Slowdown
 from tests.support.budget_world import (
     HOST,
     LATEST,
     SLOW,
-    STORAGES,
     World,
     block,
-    budget_world,
     climb,
     fill,
     granted,
+    pace,
 )
-
-
-@pytest.fixture(params=STORAGES)
-def world(request: pytest.FixtureRequest) -> World:
-    return budget_world(request)
-
-
-@pytest.fixture
-def budget(world: World) -> TokenBudget:
-    return world.process()
-
-
-def pace(budget: TokenBudget, bucket: str = "slow") -> float:
-    standing = budget.standing(bucket)
-    return standing.pace if standing else 1.0
 
 
 def fail(budget: TokenBudget, *tasks: str, era: int = LATEST, enough: int = 3) -> Slowdown | None:

@@ -3,32 +3,18 @@ heard of a slowdown tells it again."""
 
 from __future__ import annotations
 
-import pytest
-
 from core.budget.budget import TokenBudget
 from core.ports import BucketKey, Denied
 from tests.support.budget_world import (
     SLOW,
-    STORAGES,
     World,
     block,
-    budget_world,
     denied,
     drain,
     fill,
     granted,
     reserve,
 )
-
-
-@pytest.fixture(params=STORAGES)
-def world(request: pytest.FixtureRequest) -> World:
-    return budget_world(request)
-
-
-@pytest.fixture
-def budget(world: World) -> TokenBudget:
-    return world.process()
 
 
 def test_a_flush_grants_nothing_twice(world: World, budget: TokenBudget) -> None:

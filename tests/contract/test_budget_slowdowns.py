@@ -10,32 +10,15 @@ from tests.support.budget_world import (
     HOST,
     LATEST,
     SLOW,
-    STORAGES,
     World,
     block,
-    budget_world,
     climb,
     denied,
     drain,
     fill,
     granted,
+    pace,
 )
-
-
-@pytest.fixture(params=STORAGES)
-def world(request: pytest.FixtureRequest) -> World:
-    return budget_world(request)
-
-
-@pytest.fixture
-def budget(world: World) -> TokenBudget:
-    return world.process()
-
-
-def pace(budget: TokenBudget, bucket: str = "slow") -> float:
-    standing = budget.standing(bucket)
-    return standing.pace if standing else 1.0
-
 
 # --- one event ---
 

@@ -8,22 +8,10 @@ from core.budget.budget import TokenBudget
 from core.ports import Standing
 from tests.support.budget_world import (
     SLOW,
-    STORAGES,
     World,
     block,
-    budget_world,
     fill,
 )
-
-
-@pytest.fixture(params=STORAGES)
-def world(request: pytest.FixtureRequest) -> World:
-    return budget_world(request)
-
-
-@pytest.fixture
-def budget(world: World) -> TokenBudget:
-    return world.process()
 
 
 def standing(budget: TokenBudget) -> Standing:
@@ -96,28 +84,62 @@ def test_the_rate_of_what_goes_out_is_told(world: World, budget: TokenBudget, se
     assert standing(budget).requests_per_s == pytest.approx(4.0, rel=0.15)
 
 
+def test_the_rate_of_a_short_rush_after_a_rest_is_told(world: World, budget: TokenBudget) -> None:
+    fill(world)
+    use(world, budget, seconds=100, per_s=1)
+    world.clock.advance(120.0)
+    use(world, budget, seconds=4, per_s=22)
+
+    assert 14.0 < standing(budget).requests_per_s <= 22.0
+
+
 def test_a_single_request_is_no_rush(world: World, budget: TokenBudget) -> None:
     fill(world)
     budget.used("slow", waited_s=0.0, asked_s=0.1)
 
-    assert standing(budget).requests_per_s == 1.0
+    assert standing(budget).requests_per_s == 0.25
 
 
-def test_waits_stand_beside_what_the_requests_took(world: World, budget: TokenBudget) -> None:
+def test_waits_and_times_are_those_of_one_request(world: World, budget: TokenBudget) -> None:
     fill(world)
     use(world, budget, seconds=100, per_s=2)
 
-    assert standing(budget).asked_s == pytest.approx(3 * standing(budget).waited_s)
+    assert standing(budget).waited_s == pytest.approx(0.1)
+    assert standing(budget).asked_s == pytest.approx(0.3)
 
 
-def test_figures_fade_when_nothing_goes_out(world: World, budget: TokenBudget) -> None:
+def test_a_rush_that_waited_is_soon_forgotten_in_a_calm(world: World, budget: TokenBudget) -> None:
+    fill(world)
+    for _ in range(87):
+        world.clock.advance(4 / 87)
+        budget.used("slow", waited_s=2.0, asked_s=0.02)
+    rush = standing(budget).waited_s
+    for _ in range(120):
+        world.clock.advance(0.5)
+        budget.used("slow", waited_s=0.0, asked_s=0.02)
+
+    assert rush == pytest.approx(2.0)
+    assert standing(budget).waited_s < 0.1
+    assert standing(budget).asked_s == pytest.approx(0.02)
+
+
+def test_the_rate_fades_when_nothing_goes_out(world: World, budget: TokenBudget) -> None:
     fill(world)
     use(world, budget, seconds=100, per_s=2)
     before = standing(budget)
-    world.clock.advance(30.0)
+    world.clock.advance(10.0)
 
-    assert standing(budget).waited_s == pytest.approx(before.waited_s / 2)
     assert standing(budget).requests_per_s == pytest.approx(before.requests_per_s / 2, rel=0.1)
+    assert standing(budget).waited_s == pytest.approx(before.waited_s)
+
+
+def test_of_requests_that_are_long_over_nothing_is_told(world: World, budget: TokenBudget) -> None:
+    fill(world)
+    use(world, budget, seconds=100, per_s=2)
+    world.clock.advance(120.0)
+    now = standing(budget)
+
+    assert (now.requests_per_s, now.waited_s, now.asked_s) == (0.0, 0.0, 0.0)
 
 
 def test_figures_of_several_processes_add_up(world: World, budget: TokenBudget) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from core.model.states import Event, move
-from core.ports import Lease, OpenWork, Superseded, Vanished
+from core.ports import Early, Lease, OpenWork, Superseded, Vanished
 from tests.support.ledger_world import FIRST, LEASE_S, LEDGERS, World, copy_of, crash, ledger_world
-from tests.support.tasks import a_discover_task
+from tests.support.tasks import a_discover_task, a_fragment_task
 
 
 @pytest.fixture(params=LEDGERS)
@@ -196,6 +196,36 @@ def test_an_early_copy_is_counted_again_after_a_flush(world: World) -> None:
     assert world.open_work() == OpenWork(leased=0, delayed=1)
 
 
+def test_what_was_delayed_and_is_purged_is_no_open_work(world: World) -> None:
+    for task in (FIRST, a_discover_task(source="weibo"), a_fragment_task(source="weibo")):
+        world.publish(copy_of(task), delay_s=3600.0)
+    world.ledger.forget_delayed("weibo")
+
+    assert world.open_work() == OpenWork(leased=0, delayed=0)
+
+
+def test_a_purge_leaves_what_is_leased_and_what_other_sources_delay(world: World) -> None:
+    other = FIRST.model_copy(update={"id": "o1", "source": "other"})
+    world.lease()
+    world.publish(copy_of(other), delay_s=60.0)
+    world.ledger.forget_delayed("weibo")
+
+    assert world.open_work() == OpenWork(leased=1, delayed=0)
+    assert world.ledger.open_work("other") == OpenWork(leased=0, delayed=1)
+
+
+def test_what_is_not_of_the_purge_is_counted_again_and_keeps_its_time_and_counts(
+    world: World,
+) -> None:
+    copy = world.publish(copy_of(FIRST, attempts=3), delay_s=60.0)
+    world.ledger.forget_delayed("weibo")
+
+    assert world.begin(copy) == Early(60.0)
+    assert world.open_work() == OpenWork(leased=0, delayed=1)
+    world.clock.advance(60.0)
+    assert world.lease(copy).task.attempts == 3
+
+
 def test_sources_are_counted_apart(world: World) -> None:
     world.lease()
 
@@ -208,6 +238,16 @@ def test_pages_of_feeds_are_open_work_and_told_apart(world: World) -> None:
     world.publish(copy_of(a_discover_task(source="weibo", page=2)), delay_s=60.0)
 
     assert world.open_work() == OpenWork(leased=2, delayed=1, pages=2)
+
+
+def test_pieces_of_videos_are_open_work_and_told_apart(world: World) -> None:
+    world.lease()
+    world.lease(a_fragment_task(piece=0, source="weibo"))
+    for piece in (1, 2):
+        waits = copy_of(a_fragment_task(piece=piece, source="weibo"))
+        world.publish(waits, delay_s=60.0)
+
+    assert world.open_work() == OpenWork(leased=2, delayed=2, pages=0, fragments=3)
 
 
 def test_a_page_that_ended_is_no_open_work(world: World) -> None:

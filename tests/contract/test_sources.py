@@ -14,6 +14,7 @@ from core.model.post import FeedPage, MediaRecord, Post
 from core.sources import ADAPTERS, Signs, adapter
 from core.sources.adapter import Adapter
 from core.sources.body import MAX_BODY_BYTES
+from core.sources.json_page import SOURCE_JSON_BYTES
 from tests.support.pages import DATA, page_input, parse, rss
 
 # Feeds that anyone may read at their own address; what knows its readers has an API behind it.
@@ -255,6 +256,14 @@ def test_an_error_names_the_page_without_its_secrets(name: str) -> None:
 def test_a_body_past_the_bound_is_refused(name: str) -> None:
     with pytest.raises(Malformed) as caught:
         parse(name, b"<" + b" " * MAX_BODY_BYTES)
+
+    assert caught.value.reason == "page_too_large"
+
+
+@pytest.mark.parametrize("name", ["facebook", "weibo", "bilibili", "mastodon"])
+def test_an_answer_of_a_named_source_has_a_smaller_bound(name: str) -> None:
+    with pytest.raises(Malformed) as caught:
+        parse(name, b'{"a": "' + b" " * SOURCE_JSON_BYTES + b'"}')
 
     assert caught.value.reason == "page_too_large"
 

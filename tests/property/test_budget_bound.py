@@ -1,5 +1,5 @@
 """The one promise: in any window of any length t at most burst + rate * t grants. However late
-clients wake, whoever dies, whatever is flushed, refused or changed in the middle."""
+clients wake, whoever dies, whatever is flushed, restored, refused or changed in the middle."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tests.support.budget_crowd import (
     ACTIONS,
     HORIZON_S,
     RARE,
+    RESTARTS,
     Step,
     memory_crowd,
     play,
@@ -36,7 +37,7 @@ def test_no_window_holds_more_grants_than_the_budget(terms: BucketKey, script: l
 
 
 @pytest.mark.redis
-@given(terms, steps(ACTIONS + RARE, 60))
+@given(terms, steps(ACTIONS + RARE + RESTARTS, 60))
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_window_holds_more_grants_than_the_budget_in_redis(
     redis_url: str, terms: BucketKey, script: list[Step]

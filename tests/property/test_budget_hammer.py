@@ -113,5 +113,6 @@ def test_threads_that_are_refused_at_once_are_one_event(redis_url: str) -> None:
         thread.join()
 
     standing = budget.standing("hammered")
+    budget.close()
     assert standing is not None
     assert (sorted(told), standing.pace, standing.slowdowns) == ([False] * 15 + [True], 0.5, 1)

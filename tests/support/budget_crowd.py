@@ -15,7 +15,7 @@ from core.budget.redis import RedisBucketStorage
 from core.budget.strategy import TokenBucketRateLimiter
 from core.ports import BucketKey, Denied, Granted, Reserved, Slowdown, Standing
 from tests.support.clock import FakeClock
-from tests.support.redis import GivenTimeServer, flush
+from tests.support.redis import Disk, GivenTimeServer, flush
 
 HORIZON_S = 5.0
 
@@ -27,6 +27,8 @@ class Crowd:
     clock: FakeClock
     storage: MemoryBucketStorage | RedisBucketStorage
     flush: Callable[[], object]
+    save_all: Callable[[], object]
+    restart: Callable[[], object]
     terms: BucketKey
     budgets: list[TokenBudget] = field(default_factory=list)
     tickets: list[str] = field(default_factory=list)
@@ -87,6 +89,13 @@ class Crowd:
 
     def lose(self, _: int) -> None:
         self.flush()
+
+    def save(self, _: int) -> None:
+        self.save_all()
+
+    def fall_back(self, _: int) -> None:
+        """The storage is started again and finds what was saved last."""
+        self.restart()
 
     def refuse(self, tenths: int) -> None:
         """One of what is under way is answered «slower», with a time or without."""
@@ -156,6 +165,7 @@ class Crowd:
 ACTIONS = ("take", "take", "take", "confirm", "confirm", "confirm_twice", "wait", "die")
 TROUBLE = ("refuse", "fail", "fail", "answer")
 RARE = ("change", "disagree", "lose", *TROUBLE)
+RESTARTS = ("save", "save", "fall_back")
 Step = tuple[str, int]
 
 terms = st.builds(
@@ -175,11 +185,13 @@ def play(crowd: Crowd, script: Sequence[Step]) -> None:
 def memory_crowd(terms: BucketKey) -> Crowd:
     clock = FakeClock()
     storage = MemoryBucketStorage(clock)
-    return Crowd(clock, storage, storage.reset, terms)
+    return Crowd(clock, storage, storage.reset, lambda: None, storage.reset, terms)
 
 
 def redis_crowd(terms: BucketKey, url: str) -> Crowd:
     clock = FakeClock()
     flush(url)
-    storage = RedisBucketStorage(url, GivenTimeServer(url, clock))
-    return Crowd(clock, storage, lambda: flush(url), terms)
+    server = GivenTimeServer(url, clock)
+    disk = Disk(url, server)
+    storage = RedisBucketStorage(url, server)
+    return Crowd(clock, storage, lambda: flush(url), disk.save, disk.restart, terms)

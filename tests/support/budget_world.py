@@ -14,7 +14,7 @@ from core.budget.redis import RedisBucketStorage
 from core.budget.strategy import TokenBucketRateLimiter
 from core.ports import BucketKey, Denied, Granted, Reserved, Slowdown
 from tests.support.clock import FakeClock
-from tests.support.redis import GivenTimeServer, flush
+from tests.support.redis import Disk, GivenTimeServer, flush
 
 STORAGES = ["memory", pytest.param("redis", marks=pytest.mark.redis)]
 SLOW = BucketKey("slow", rate=2.0, burst=3)
@@ -30,12 +30,25 @@ class Longest(random.Random):
 
 
 @dataclass
+class ServerClock:
+    """A server's clock: set by its operator, while that of the processes goes on."""
+
+    clock: FakeClock
+    ahead_s: float = 0.0
+
+    def now(self) -> float:
+        return self.clock.now() + self.ahead_s
+
+
+@dataclass
 class World:
     """One storage that several processes share."""
 
     clock: FakeClock
     storage: MemoryBucketStorage | RedisBucketStorage
     flush: Callable[[], object]
+    save: Callable[[], object]  # what is held now goes to the storage's disk, if it has one
+    restart: Callable[[], object]  # it knows what was saved last
 
     def process(self) -> TokenBudget:
         limiter = TokenBucketRateLimiter(self.storage, self.clock)
@@ -44,12 +57,14 @@ class World:
 
 def memory_world(clock: FakeClock) -> World:
     storage = MemoryBucketStorage(clock)
-    return World(clock, storage, storage.reset)
+    return World(clock, storage, storage.reset, lambda: None, storage.reset)
 
 
 def redis_world(clock: FakeClock, url: str) -> World:
-    storage = RedisBucketStorage(url, GivenTimeServer(url, clock))
-    return World(clock, storage, lambda: flush(url))
+    server = GivenTimeServer(url, clock)
+    disk = Disk(url, server)
+    storage = RedisBucketStorage(url, server)
+    return World(clock, storage, lambda: flush(url), disk.save, disk.restart)
 
 
 def budget_world(request: pytest.FixtureRequest) -> World:
@@ -94,6 +109,12 @@ def granted(budget: TokenBudget, *buckets: BucketKey) -> Granted:
     answer = budget.take(buckets or [SLOW], horizon_s=0.0)
     assert isinstance(answer, Granted), answer
     return answer
+
+
+def pace(budget: TokenBudget, bucket: str = "slow") -> float:
+    """Share of the rate that is granted; the whole where nothing is known of the bucket."""
+    standing = budget.standing(bucket)
+    return standing.pace if standing else 1.0
 
 
 def climb(world: World, budget: TokenBudget, windows: int, bucket: BucketKey = SLOW) -> None:

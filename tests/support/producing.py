@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from contextlib import contextmanager
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,8 @@ from core.queue.embedded import EmbeddedQueue
 from core.queue.outcome import Settled
 from core.settings import Settings
 from core.steps.actions import Publish, published_by
-from core.steps.discover import DiscoverStep, whole_depth
+from core.steps.depths import whole_depth
+from core.steps.discover import DiscoverStep
 from core.steps.ends import write_end
 from tests.support.clock import FakeClock
 from tests.support.tasks import a_run
@@ -170,24 +170,6 @@ class World:
 
 def a_tree(root: Path, settings: dict[str, Any]) -> Settings:
     return Settings.model_validate({"store": root / "store"} | settings)
-
-
-@contextmanager
-def in_use(app: App, settings: Settings):
-    """The store, had by somebody alone."""
-    alone = App(
-        settings=settings,
-        clock=app.clock,
-        ledger=app.ledger,
-        budget=app.budget,
-        publisher=app.publisher,
-        depths=app.depths,
-        make_broker=app.make_broker,
-        exclusive=True,
-    )
-    _ = alone.store
-    yield
-    alone.close()
 
 
 class _Given:

@@ -113,6 +113,12 @@ class FakeLedger:
     def release(self, task: Task, token: str) -> None:
         self._note(f"release {token}")
 
+    def release_later(self, task: Task, token: str) -> None:
+        self.calls.append(f"release later {token}")
+
+    def catch_up(self) -> None:
+        self._note("catch up")
+
     def finish(self, task: Task) -> None:
         self._note("finish")
 

@@ -39,7 +39,7 @@ class Visit:
         self.token_wait_s = 0.0
         self.asked = Asked("feeds.example", "feed", 0)
 
-    def page(self, request: Request) -> PageBody:
+    def page(self, request: Request, **_told: object) -> PageBody:
         self._asked.append(request.url)
         if request.url not in self._site:
             raise Gone(f"{request.url}: 404", http_status=404)

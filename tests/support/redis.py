@@ -6,8 +6,10 @@ laptop skips these tests; with CI set they fail.
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,7 +20,7 @@ import pytest
 import redis
 
 from core.clock import Clock
-from core.shared_state.server import Argument, RedisServer, Script
+from core.shared_state.server import Argument, OfServer, RedisServer, Script
 from scripts.servers.process import (
     LOOPBACK,
     Process,
@@ -33,8 +35,8 @@ GIVEN = "HEADRACE_TEST_REDIS_URL"
 
 
 class RedisProcess:
-    """A private server that keeps nothing on disk. It may be stopped, killed and started again:
-    the address stays, the data do not."""
+    """A private server that keeps nothing on disk unless `start` says so. It may be stopped, killed
+    and started again: the address stays, the data do not."""
 
     def __init__(self, folder: Path) -> None:
         self.port = free_port()
@@ -64,19 +66,35 @@ class RedisProcess:
         """End it as a power cut would."""
         self._process.kill()
 
+    def freeze(self) -> None:
+        """It does nothing until `thaw`; the kernel goes on taking what is sent to it."""
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """It goes on, with all that was sent to it meanwhile."""
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        pid = self._process.pid()
+        assert pid is not None, "it runs"
+        os.kill(pid, number)
+
 
 class GivenTimeServer(RedisServer):
     """Runs the production scripts on a time that is given: their one `now()` is another text, which
-    reads what is appended to each call."""
+    reads what is appended to each call. `run_id` may be given, too, for a server that is started
+    again."""
 
     _CLOCK = "local function now() return tonumber(ARGV[#ARGV]) end"
 
     def __init__(self, url: str, clock: Clock) -> None:
         super().__init__(url, clock=self._CLOCK)
         self._given = clock
+        self.run_id = "first"
 
     def run(self, script: Script, keys: Sequence[str], arguments: Sequence[Argument]) -> Any:
-        return super().run(script, keys, [*arguments, round(self._given.now() * 1_000_000)])
+        told = [self.run_id if one is OfServer.RUN_ID else one for one in arguments]
+        return super().run(script, keys, [*told, round(self._given.now() * 1_000_000)])
 
 
 @contextmanager
@@ -90,6 +108,29 @@ def running_redis(*options: str) -> Iterator[RedisProcess]:
     finally:
         server.stop()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+class Disk:
+    """What a server under a given time finds when it is started again."""
+
+    def __init__(self, url: str, server: GivenTimeServer) -> None:
+        self._url = url
+        self._server = server
+        self._starts = itertools.count()
+        self._saved: dict[bytes, bytes] = {}
+
+    def save(self) -> None:
+        """As SAVE, or as a replica that lags from now on."""
+        with redis.Redis.from_url(self._url) as client:
+            self._saved = {key: client.dump(key) for key in client.scan_iter()}
+
+    def restart(self) -> None:
+        """As after a `kill -9`, or when that replica takes over."""
+        with redis.Redis.from_url(self._url) as client:
+            client.flushdb()
+            for key, value in self._saved.items():
+                client.restore(key, 60_000, value)
+        self._server.run_id = f"start-{next(self._starts)}"
 
 
 def flush(url: str) -> None:

@@ -28,6 +28,7 @@ from core.queue.outcome import Settled, ToHead
 from core.queue.retry import Retry
 from core.steps.burial import Burial
 from core.steps.decide import RetryPolicy
+from core.steps.depths import fragment_depth
 from core.steps.fragment import FragmentStep
 from core.steps.heartbeat import Heartbeat
 from core.steps.joining import Joining
@@ -220,7 +221,7 @@ class VideoWorld:
                     fetcher=self.net,
                     terms=terms,
                     policy=lambda _source: SelectionPolicy(),
-                    depths=self,
+                    open_fragments=fragment_depth(self, self.ledger),
                     high_water=self._high_water,
                     tasks=self.tasks,
                 ),

@@ -18,7 +18,6 @@ import requests
 import core.fetch.session
 from core.budget.budget import TokenBudget
 from core.budget.redis import RedisBucketStorage
-from core.budget.strategy import TokenBucketRateLimiter
 from core.clock import Clock
 from core.fetch.session import BudgetAdapter, Outgoing
 from core.shared_state.server import Argument, RedisServer, Script, read_lua
@@ -119,7 +118,7 @@ def recorded_budget(url: str, clock: Clock) -> TokenBudget:
         url, Path(os.environ[FOLDER]), None if climb_s is None else float(climb_s)
     )
     core.fetch.session.BudgetAdapter = MarkingAdapter  # type: ignore[misc]
-    return TokenBudget(TokenBucketRateLimiter(RedisBucketStorage(url, server), clock), clock)
+    return TokenBudget.shared(RedisBucketStorage(url, server), clock)
 
 
 def said(folder: Path, bucket: str) -> list[Said]:

@@ -45,15 +45,15 @@ def test_a_time_that_the_source_named_is_not_jittered() -> None:
     assert {budget.throttled(f"{n}", era=0, seconds=9.0).blocked_s for n in range(20)} == {9.0}
 
 
-def test_figures_are_told_once_in_two_seconds() -> None:
+def test_figures_are_told_once_a_second() -> None:
     clock = FakeClock()
     budget, storage = listening(clock)
     for _ in range(40):
         budget.used("slow", waited_s=0.5, asked_s=1.0)
         clock.advance(0.25)
 
-    assert len(storage.figures) == 5
-    assert storage.figures[1] == ("slow", Figures(8, 4.0, 8.0))
+    assert len(storage.figures) == 10
+    assert storage.figures[1] == ("slow", Figures(4, 2.0, 4.0))
 
 
 def test_figures_of_each_bucket_are_told_apart() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 import redis
@@ -11,6 +11,7 @@ from core.budget.answer import Claim, Slowed, Verdict
 from core.budget.budget import TokenBudget
 from core.budget.redis import RedisBucketStorage
 from core.budget.report import Fault, Refusal
+from core.budget.strategy import TokenBucketRateLimiter
 from core.budget.usage import Figures
 from core.clock import SystemClock
 from core.errors import SharedStateDown
@@ -109,9 +110,14 @@ def test_nothing_goes_out_while_redis_is_away(own_redis: RedisProcess) -> None:
         budget.take([KEY], horizon_s=5.0)
 
 
+def a_process(url: str, clock: FakeClock) -> TokenBudget:
+    """One that tells nothing by itself: a thread of its own would move the time."""
+    return TokenBudget(TokenBucketRateLimiter(RedisBucketStorage(url), clock), clock)
+
+
 def told_while_away(server: RedisProcess, clock: FakeClock, seconds: float | None) -> TokenBudget:
     """A budget that a source refused while Redis was away; it is back, 100 s later."""
-    budget = TokenBudget.redis(server.url, clock)
+    budget = a_process(server.url, clock)
     server.kill()
     with pytest.raises(SharedStateDown):
         budget.throttled("weibo", era=0, seconds=seconds)
@@ -144,7 +150,7 @@ def test_a_refusal_that_redis_missed_slows_down_though_its_time_is_over(
 
 def test_of_what_redis_missed_the_longest_block_counts_once(own_redis: RedisProcess) -> None:
     clock = FakeClock()
-    budget = TokenBudget.redis(own_redis.url, clock)
+    budget = a_process(own_redis.url, clock)
     own_redis.kill()
     for seconds in (300.0, 30.0, None):
         with pytest.raises(SharedStateDown):
@@ -170,13 +176,44 @@ def test_every_script_leaves_nothing_that_stays(redis_url: str, client: redis.Re
     storage.failed("a", Fault(0, "task", 3, 1.0, None))
     storage.failed("b", Fault(0, "task", 1, 1.0, None))
     storage.throttled("c", BLOCK)
-    storage.standing("d", Slowed(1, 2**50, 0.5, 1, outage=False))
     storage.used("e", Figures(1, 0.1, 0.1))
     storage.answered(["f"])
 
     keys = list(client.scan_iter("*"))
-    assert len(keys) == 4
+    assert len(keys) == 3
     assert all(client.pttl(key) > 0 for key in keys)
+
+
+HEARD = Slowed(1000, 2**52, 0.5, 1, outage=False)
+ASKS: dict[str, Callable[[RedisBucketStorage], object]] = {
+    "take": lambda s: s.take(Claim([KEY], ticket="t", heard=[HEARD])),
+    "confirm": lambda s: s.confirm(Claim([KEY], ticket="t", heard=[HEARD])),
+    "throttled by old news": lambda s: s.throttled("weibo", Refusal(0, 0, 1.0, HEARD)),
+    "throttled": lambda s: s.throttled("weibo", Refusal(2000, 0, 1.0, HEARD)),
+    "failed by old news": lambda s: s.failed("weibo", Fault(0, "task", 3, 1.0, HEARD)),
+    "failed once": lambda s: s.failed("weibo", Fault(2000, "task", 3, 1.0, HEARD)),
+    "failed": lambda s: s.failed("weibo", Fault(2000, "task", 1, 1.0, HEARD)),
+    "standing": lambda s: s.standing("weibo", HEARD),
+    "retell": lambda s: s.retell({"weibo": HEARD}),
+}
+
+
+@pytest.mark.parametrize("ask", ASKS.values(), ids=ASKS)
+def test_what_a_script_puts_back_after_a_flush_goes_with_time(
+    redis_url: str, client: redis.Redis, ask: Callable[[RedisBucketStorage], object]
+) -> None:
+    ask(RedisBucketStorage(redis_url))
+
+    assert client.pttl("headrace:bucket:weibo") > 3600 * 1000
+
+
+def test_a_block_that_old_news_prolongs_lives_as_long(redis_url: str, client: redis.Redis) -> None:
+    """A request of before the slowdown is answered «not before tomorrow»."""
+    storage = RedisBucketStorage(redis_url)
+    storage.throttled("weibo", Refusal(0, 0, 1.0, None))
+    storage.throttled("weibo", Refusal(0, 86_400 * 1_000_000, 1.0, None))
+
+    assert client.pttl("headrace:bucket:weibo") > 86_400 * 1000
 
 
 @pytest.mark.parametrize("again", ["throttled", "failed"])

@@ -79,9 +79,11 @@ class FakeOutage:
 
     def __init__(self) -> None:
         self.begun = 0
+        self.lasts = False
 
     def begin(self) -> None:
         self.begun += 1
+        self.lasts = True
 
 
 class Bench:
@@ -356,6 +358,49 @@ def test_a_delivery_that_found_no_shared_state_tells_the_outage() -> None:
     bench.end(other, None)
 
     assert (before, bench.outage.begun) == (0, 1)
+
+
+def in_hand_without_shared_state() -> Bench:
+    """Its lease can't be released, and it is held for longer than any delivery is."""
+    bench = Bench(a=1)
+    bench.put("1")
+    delivery = bench.take()
+    delivery.shared_state_down = True
+    bench.end(delivery, None)
+    next(bench.consumer)
+    bench.clock.advance(HOLD_S[1])
+    return bench
+
+
+def test_while_the_shared_state_is_away_nothing_in_hand_goes_back_to_be_taken_for_a_crash() -> None:
+    bench = in_hand_without_shared_state()
+    next(bench.consumer)
+
+    assert bench.channel.done == []
+
+
+def test_when_it_is_back_what_was_in_hand_goes_back() -> None:
+    bench = in_hand_without_shared_state()
+    bench.outage.lasts = False
+    next(bench.consumer)
+
+    assert bench.channel.done == [("back", 1)]
+
+
+def test_waiting_for_the_shared_state_keeps_no_thread_busy() -> None:
+    bench = in_hand_without_shared_state()
+    before = bench.clock.monotonic()
+    next(bench.consumer)
+
+    assert bench.clock.monotonic() == before + 1.0
+
+
+def test_a_process_that_ends_without_shared_state_gives_back_what_was_in_hand() -> None:
+    bench = in_hand_without_shared_state()
+    bench.turns.stop()
+    next(bench.consumer)
+
+    assert ("back", 1) in bench.channel.done
 
 
 def test_while_all_is_closed_no_lane_is_consumed() -> None:

@@ -64,6 +64,27 @@ def test_once_it_answers_work_goes_on_by_itself(away: Away) -> None:
     assert away.turns.next() is not None
 
 
+def test_nothing_is_handed_on_before_what_could_not_be_told_is_told(away: Away) -> None:
+    """Leases that were given up meanwhile are released first, or each would count as a crash."""
+    handed_on: list[object] = []
+    away.outage._ask = lambda: handed_on.append(away.turns.next())
+    away.outage.begin()
+    eventually(away.woken.is_set, "it goes on")
+
+    assert handed_on == [None]
+    assert away.turns.next() is not None
+
+
+def test_it_says_whether_it_lasts(away: Away) -> None:
+    before = away.outage.lasts
+    away.outage.begin()
+    during = away.outage.lasts
+    away.back.set()
+    eventually(away.woken.is_set, "it goes on")
+
+    assert (before, during, away.outage.lasts) == (False, True, False)
+
+
 def test_however_many_runs_find_out_one_thread_asks(away: Away) -> None:
     for _ in range(5):
         away.outage.begin()

@@ -165,13 +165,15 @@ def test_a_decision_that_shuts_the_source_has_an_outcome_that_does(monkeypatch) 
     assert blocked.outcome == Settled(shut_s=8.0)
 
 
-def test_the_shared_state_can_be_asked_whether_it_is_there() -> None:
+def test_the_shared_state_is_back_once_all_is_told_that_could_not_be() -> None:
     desk = Desk()
     desk.ledger.broken = errors.SharedStateDown("no Redis")
-    desk.ledger.open_work = lambda _source: desk.ledger._note("asked")
-
     with pytest.raises(errors.SharedStateDown):
         desk.retry.ask_shared_state()
+    desk.ledger.broken = None
+    desk.retry.ask_shared_state()
+
+    assert desk.ledger.calls == ["catch up"]
 
 
 def test_going_to_the_head_without_a_lease_asks_nothing_of_the_ledger() -> None:
@@ -204,6 +206,40 @@ def test_trouble_of_ours_ends_the_lease_so_that_it_is_no_crash() -> None:
 
 def test_shared_state_that_is_down_is_told_to_the_consumer() -> None:
     assert Desk().after(errors.SharedStateDown("no Redis")).shared_state_down
+
+
+def test_a_lease_that_cannot_be_released_now_is_released_later_so_that_it_is_no_crash() -> None:
+    desk = Desk()
+    desk.after(errors.SharedStateDown("no Redis"))
+
+    assert desk.ledger.calls == ["release later t1"]
+
+
+@pytest.mark.parametrize(
+    "error", [errors.BudgetSpent("later", delay_s=7.0), errors.Timeout("too slow")]
+)
+def test_a_ledger_that_goes_away_while_a_run_is_concluded_is_told_later(
+    error: errors.HeadraceError,
+) -> None:
+    desk = Desk()
+    desk.ledger.broken = errors.SharedStateDown("no Redis")
+    desk.after(error)
+
+    assert desk.ledger.calls == ["release later t1"]
+
+
+def test_a_run_without_a_lease_has_none_to_release() -> None:
+    desk = Desk()
+    desk.after(errors.SharedStateDown("no Redis"), token=None)
+
+    assert desk.ledger.calls == []
+
+
+def test_a_ledger_found_away_by_the_release_alone_is_told_to_the_consumer() -> None:
+    desk = Desk()
+    desk.ledger.broken = errors.SharedStateDown("no Redis")
+
+    assert desk.after(errors.StorageDown("disk full")).shared_state_down
 
 
 def test_trouble_of_another_kind_is_not() -> None:

@@ -10,7 +10,7 @@ import pytest
 import redis
 
 from core.errors import Misconfigured, SharedStateDown
-from core.shared_state.server import RedisServer
+from core.shared_state.server import OfServer, RedisServer
 from tests.support.redis import RedisProcess, running_redis
 
 pytestmark = pytest.mark.redis
@@ -184,3 +184,60 @@ def test_an_address_that_is_none_names_the_setting() -> None:
 
 def test_a_unix_socket_is_an_address_too() -> None:
     assert RedisServer("unix:///run/redis.sock?db=2").address == "/run/redis.sock/2"
+
+
+# --- which start of the server it is ---
+
+ECHO = "return ARGV[1]"
+
+
+def run_id(server: RedisServer) -> bytes:
+    told = server.run(server.script(ECHO), [], [OfServer.RUN_ID])
+    assert isinstance(told, bytes)
+    return told
+
+
+def test_a_script_is_told_which_start_of_the_server_it_runs_on(
+    server: RedisServer, redis_url: str
+) -> None:
+    with redis.Redis.from_url(redis_url) as client:
+        assert run_id(server).decode() == client.info("server")["run_id"]
+
+
+def test_processes_and_threads_are_told_the_same(server: RedisServer, redis_url: str) -> None:
+    told = [run_id(server), run_id(RedisServer(redis_url))]
+    thread = threading.Thread(target=lambda: told.append(run_id(server)))
+    thread.start()
+    thread.join()
+
+    assert len(set(told)) == 1
+
+
+def test_it_is_asked_once_a_connection(server: RedisServer, redis_url: str) -> None:
+    run_id(server)
+    with redis.Redis.from_url(redis_url) as client:
+        client.config_resetstat()
+        for _ in range(5):
+            run_id(server)
+
+        assert "cmdstat_info" not in client.info("commandstats")
+
+
+def test_a_server_that_was_started_again_is_another(own_redis: RedisProcess) -> None:
+    server = RedisServer(own_redis.url)
+    before = run_id(server)
+    own_redis.kill()
+    own_redis.start()
+
+    assert run_id(server) != before
+    server.close()
+
+
+def test_a_user_who_may_not_ask_is_told_what_is_missing(own_redis: RedisProcess) -> None:
+    with redis.Redis.from_url(own_redis.url) as client:
+        client.execute_command("ACL", "SETUSER", "default", "-info")
+    server = RedisServer(own_redis.url)
+
+    with pytest.raises(SharedStateDown, match="info"):
+        run_id(server)
+    server.close()
