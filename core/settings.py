@@ -52,6 +52,11 @@ CodecName = Literal[
 ]
 
 
+def _host(value: object) -> object:
+    """In the letters of an address; what it says without a scheme is what https:// would."""
+    return value.lower().removeprefix("https://") if isinstance(value, str) else value
+
+
 def _secret(value: object, info: ValidationInfo) -> object:
     """A secret is a string, `{ env = "NAME" }` or `{ file = "PATH" }`, read here. A relative path
     begins beside the settings' file, like the store's."""
@@ -81,6 +86,12 @@ HeaderValue = Annotated[str, Field(pattern=r"^[\t\x20-\x7e\xa0-\xff]*$")]
 Count = Annotated[int, Field(ge=1)]
 Pattern = Annotated[str, Field(pattern=r"^https?://\S+$")]
 LanguageTag = Annotated[str, Field(pattern=r"^[A-Za-z0-9-]{2,35}$")]  # BCP 47
+# A name without port and path, or an address; "http://" before it allows no encryption.
+SecretHost = Annotated[
+    str,
+    BeforeValidator(_host),
+    Field(pattern=r"^(?:http://)?(?:[^\s/?#@:\[\]]+|[0-9a-f]*:[0-9a-f]*:[0-9a-f:.]*)$"),
+]
 Duration = Annotated[float, BeforeValidator(timetable.seconds)]
 
 
@@ -108,13 +119,17 @@ class SourceSettings(_Frozen):
     secret_headers: dict[HeaderName, Secret] = {}
     # Added to addresses on `secret_hosts`; struck out everywhere else.
     secret_query: dict[str, Secret] = {}
-    secret_hosts: tuple[str, ...] = ()  # exact host names
+    # Exact host names. Secrets go by https only, or to this machine; "http://HOST" lets them go to
+    # that host by http too.
+    secret_hosts: tuple[SecretHost, ...] = ()
     token: Secret | None = None  # what the adapter signs its requests with, where it does
     cookie: Secret | None = None  # the same for sources that know their readers by a cookie
     user_agent: HeaderValue | None = None
     max_file_bytes: Count = 4 * 1024**3
     max_page_bytes: Count = 64 * 1024**2
-    max_height: Count | None = None  # pixels; of what a manifest offers, the best up to it
+    max_height: Count | None = None  # pixels; of what is offered of a video, the best up to it
+    # Names of qualities, the most wanted first; none of them is got over max_height.
+    quality: tuple[Annotated[str, Field(min_length=1, max_length=60)], ...] = ()
     codecs: tuple[CodecName, ...] = ("avc", "hevc", "av1", "vp9")  # the most wanted first
     language: LanguageTag | None = None  # of sound and subtitles, where a manifest offers several
     subtitles: bool = False  # get them too
@@ -128,11 +143,6 @@ class SourceSettings(_Frozen):
     # The query of a manifest's address goes with its pieces, where they are of the same host.
     inherit_query: bool = False
 
-    @field_validator("secret_hosts")
-    @classmethod
-    def _lower(cls, hosts: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(host.lower() for host in hosts)
-
 
 class FeedSettings(_Frozen):
     """`[feeds.NAME]`: an address that is read again and again."""
@@ -141,7 +151,7 @@ class FeedSettings(_Frozen):
     address: Annotated[str, Field(min_length=1)]
     every: Annotated[Duration, Field(ge=1)] = 3600.0  # seconds between two runs
     cron: CronLine | None = None  # five fields in local time, instead of `every`
-    jitter: Duration = 0.0  # seconds: each run is late by up to this, so that feeds spread
+    jitter: Duration = 0.0  # seconds: each run is late by up to this; the first by 10 s at most
 
     def model_post_init(self, _context: object) -> None:
         """A feed has one timetable."""
@@ -304,7 +314,8 @@ def _read(path: Path) -> dict[str, Any]:
 def _explain(path: Path | None, error: ValidationError) -> str:
     lines = []
     for fault in error.errors(include_url=False, include_input=False):
-        place = ".".join(str(part) for part in fault["loc"]) or "settings"
-        what = "no such setting" if fault["type"] == "extra_forbidden" else fault["msg"]
-        lines.append(f"{path or 'environment'}: {place}: {what}")
+        place = ".".join(str(part) for part in fault["loc"])
+        is_unknown = fault["type"] == "extra_forbidden"
+        what = "no such setting" if is_unknown else fault["msg"].removeprefix("Value error, ")
+        lines.append(": ".join(filter(None, (str(path or "environment"), place, what))))
     return "\n".join(lines)

@@ -98,6 +98,8 @@ class Allowance:
         self._paid, self._is_under_way = _Paid(grant, now, now - began), True
         self.asked = Asked(host, buckets[-1].name, grant.era)
         self.waits.taken += 1
+        if len(buckets) > 1:
+            self._rules.lines.granted(buckets[-1])
         if self.waits.taken == 1:
             self.on_first_token(self.waits.prompt)
 
@@ -166,7 +168,7 @@ class Allowance:
         )
 
     def _host_busy(self, answer: Denied, host: BucketKey) -> HostBusy:
-        delay_s = self._rules.lines.delay_s(host, answer.wait_s)
+        delay_s = self._rules.lines.delay_s(host, answer.wait_s, blocked=answer.blocked)
         why = "asked us to stop" if answer.blocked else "its budget is spent"
         return HostBusy(
             f"{host.name}: {why}; this task's turn is in {delay_s:.1f} s", delay_s=delay_s

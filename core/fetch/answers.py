@@ -27,11 +27,25 @@ _SLOWER = frozenset([420, 429])  # 420: what some sites said before 429 existed
 _SECONDS = re.compile(r"-?\d+(?:\.\d+)?")
 
 
+_WANTS = "does it need a Referer, a header or a secret in the settings?"
+_WITHHELD = (
+    "its secrets go by https only: ask it so, or name it in secret_hosts as «http://HOST», where "
+    "anybody on the way may read them"
+)
+
+
 def error_of(
-    status: int, headers: Mapping[str, str], what: str, now: float, *, signed_in: bool = False
+    status: int,
+    headers: Mapping[str, str],
+    what: str,
+    now: float,
+    *,
+    signed_in: bool = False,
+    withheld: bool = False,
 ) -> HeadraceError:
     """The error that an unsuccessful answer is. `what` was asked for, struck out; `now` is Unix
-    time; `signed_in` when our credentials went with the request."""
+    time; `signed_in` when our credentials went with the request, `withheld` when they did not for
+    its being http."""
     if status in _SLOWER or (status == 503 and "Retry-After" in headers):
         delay_s = retry_after_s(headers, now)
         return Throttled(
@@ -50,7 +64,7 @@ def error_of(
     if status in _FORBIDDEN:
         return Forbidden(
             f"{what}: status {status}, the source does not let us; "
-            "does it need a Referer, a header or a secret in the settings?",
+            + (_WITHHELD if withheld else _WANTS),
             http_status=status,
         )
     if 400 <= status < 500 and status not in _PASSING:

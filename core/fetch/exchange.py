@@ -12,6 +12,7 @@ from urllib.parse import urljoin, urlsplit
 import requests
 import urllib3.exceptions
 from requests.cookies import RequestsCookieJar, extract_cookies_to_jar, get_cookie_header
+from requests.structures import CaseInsensitiveDict
 
 from core.clock import Clock
 from core.errors import (
@@ -28,7 +29,6 @@ from core.fetch.answers import error_of, retry_after_s
 from core.fetch.credentials import Credentials
 from core.fetch.guard import AddressGuard
 from core.fetch.session import Outgoing, Session
-from core.model.addresses import strike
 from core.model.request import Request
 
 CHUNK_BYTES = 256 * 1024
@@ -51,6 +51,7 @@ class Answer:
     shown: str  # the same, struck out
     redirects: tuple[str, ...]  # addresses between the requested and the final one, struck out
     signed_in: bool  # our credentials went with the request
+    withheld: bool = False  # they would have gone, but for the address being http
 
     @property
     def status(self) -> int:
@@ -139,6 +140,7 @@ class Exchange:
             answer.shown,
             self.clock.now(),
             signed_in=answer.signed_in,
+            withheld=answer.withheld,
         )
 
     def _finish(self, answer: Answer) -> None:
@@ -147,7 +149,7 @@ class Exchange:
 
     def show(self, url: str) -> str:
         """An address for messages and records."""
-        return strike(url, self.credentials.terms.secret_query)
+        return self.credentials.show(url)
 
     def _follow(self, request: Request, own: Mapping[str, str]) -> Answer:
         url = self._normal(request.url)
@@ -195,7 +197,8 @@ class Exchange:
             extract_cookies_to_jar(  # type: ignore[no-untyped-call]
                 self.cookies, outgoing, response.raw
             )
-        return Answer(response, url, shown, (), trusted and self.credentials.has_secrets)
+        signed_in = trusted and self.credentials.has_secrets
+        return Answer(response, url, shown, (), signed_in, self.credentials.are_withheld(url))
 
     def _add_cookies(self, outgoing: Outgoing) -> None:
         if not len(self.cookies):
@@ -259,6 +262,11 @@ class Exchange:
 
     def _bad_address(self, url: str, why: str) -> Malformed:
         return Malformed(f"{self.show(url)}: can't be asked: {why}", reason="bad_address")
+
+
+def in_any_case(headers: Mapping[str, str]) -> Mapping[str, str]:
+    """Kept headers as an answer has them: found by their names in any case."""
+    return CaseInsensitiveDict(headers)
 
 
 def _decoded(location: str) -> str:

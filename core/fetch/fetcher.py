@@ -16,9 +16,9 @@ from core.fetch.connection import Door
 from core.fetch.credentials import Credentials
 from core.fetch.deadline import Watch
 from core.fetch.download import Download, Downloader
-from core.fetch.exchange import Exchange
+from core.fetch.exchange import Exchange, in_any_case
 from core.fetch.guard import AddressGuard
-from core.fetch.lines import Lines
+from core.fetch.lines import Lines, pace_by
 from core.fetch.page import PAGE_HEADERS, PageBody, read_page
 from core.fetch.session import Session, quiet_logs
 from core.fetch.sink import Sink
@@ -31,7 +31,7 @@ FIRST_HORIZON_S = 5.0  # how far ahead a run's first token may be due
 _SESSIONS_PER_THREAD = 8  # so that connections do not grow with the number of sources
 _ALONE = Surroundings()
 
-__all__ = ["Download", "Fetcher", "PageBody", "Surroundings", "Visit"]
+__all__ = ["Download", "Fetcher", "PageBody", "Surroundings", "Visit", "in_any_case"]
 
 
 class Fetcher:
@@ -54,7 +54,7 @@ class Fetcher:
             budget=budget,
             clock=clock,
             stop=stop,
-            lines=Lines(clock),
+            lines=Lines(clock, pace_by(budget)),
             first_horizon_s=FIRST_HORIZON_S,
             around=around,
         )
@@ -188,6 +188,15 @@ class Visit:
     def asked(self) -> Asked | None:
         """The last request that went out."""
         return self._exchange.allowance.asked
+
+    @property
+    def is_over_due(self) -> bool:
+        """Whether its step has taken so long that it should be handed over."""
+        return self._downloader.clock.monotonic() >= self._downloader.hand_over_at
+
+    def struck(self, text: str) -> str:
+        """A text of the source's without our secrets, should it have put them in."""
+        return self._exchange.credentials.struck(text)
 
     @property
     def prompt(self) -> bool:

@@ -39,19 +39,21 @@ def unzipped(pieces: Iterable[bytes], what: str) -> Iterator[bytes]:
 
 
 def inflate(chunks: Iterable[bytes], *, is_gzip: bool, what: str) -> Iterator[bytes]:
-    """Decompress in small pieces. Raises `Truncated` for damage, and when the end is missing."""
+    """Decompress in small pieces. A gzip file may have several members, one behind the other, cut
+    anywhere on the way. Raises `Truncated` for damage, and when the end is missing."""
     machine = zlib.decompressobj(_GZIP) if is_gzip else None
-    for chunk in chunks:
+    is_over = False
+    for chunk in filter(None, chunks):
         # «deflate» should be a zlib stream; some servers send it bare.
         machine = machine or zlib.decompressobj(_ZLIB if chunk[0] & 15 == 8 else _RAW)
         data = chunk
-        while data:
+        while data and not is_over:
+            if machine.eof and is_gzip and data[0] == _MAGIC[0]:
+                machine = zlib.decompressobj(_GZIP)  # another member follows
+            elif machine.eof:
+                is_over = True  # padding behind the end; read all the same, within its bound
             yield from _pieces(machine, data, what)
             data = machine.unused_data
-            if data and is_gzip and data[0] == _MAGIC[0]:
-                machine = zlib.decompressobj(_GZIP)  # another member follows
-            else:
-                break  # used up, or padding behind the end
     if machine is not None and not machine.eof:
         raise Truncated(f"{what}: the compressed page breaks off")
 

@@ -114,3 +114,4 @@ class MediaEnd(_Frozen):
     file: MediaFile | None = None
     failure: Failure | None = None
     video: VideoRecord | None = None  # of a video that came in pieces
+    notes: tuple[str, ...] = ()  # such as why it is not the best rendition

@@ -32,6 +32,8 @@ class Rendition(_Frozen):
     bitrate: int | None = None  # bits a second
     size_bytes: int | None = None  # only from a byte-exact field
     is_default: bool = False
+    codecs: str | None = None  # as RFC 6381 has them, or a family's name
+    quality: str | None = None  # the source's own name for it: "720p", "large"
     manifest: str | None = None  # "hls", "dash" or "playurl" when the address is a manifest
     backups: tuple[str, ...] = ()  # other addresses of the same bytes
 

@@ -16,9 +16,12 @@ class SourceTerms:
     headers: dict[str, str] = field(default_factory=dict)
     secret_headers: dict[str, str] = field(default_factory=dict, repr=False)
     secret_query: dict[str, str] = field(default_factory=dict, repr=False)
-    secret_hosts: tuple[str, ...] = ()
+    secret_hosts: tuple[str, ...] = ()  # «http://HOST» where they may go without encryption too
     user_agent: str | None = None
-    max_height: int | None = None  # pixels, of a video in several plain files
+    # Of a media in several plain files:
+    max_height: int | None = None  # pixels, of a video
+    quality: tuple[str, ...] = ()  # names, the most wanted first
+    codecs: tuple[str, ...] = ()  # families, of videos of one size, the most wanted first
     inherit_query: bool = False  # a manifest's query goes with its pieces on the same host
     max_file_bytes: int = 4 * 1024**3
     max_page_bytes: int = 64 * 1024**2

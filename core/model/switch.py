@@ -29,7 +29,7 @@ class Switch(_Frozen):
     pause: Pause | None = None
     rate: _Rate | None = None  # instead of the settings' rate, requests a second
     burst: Annotated[int, Field(ge=1)] | None = None  # instead of the settings' burst
-    purged_before: int | None = None  # Unix time in ms: tasks of an older serial are dropped
+    purged_before: int | None = None  # Unix time in ms: tasks submitted before it are dropped
 
 
 class Switches(_Frozen):

@@ -20,7 +20,7 @@ from core.model.ids import (
 )
 from core.model.post import MediaKind, Rendition
 
-FORMAT = 1  # the version written; a newer one in a message is delayed, not guessed at
+FORMAT = 2  # the version written; a newer one in a message is delayed, not guessed at
 SOURCE_PATTERN = r"[a-z0-9_-]{1,40}"
 
 
@@ -90,7 +90,9 @@ class ImagePayload(_MediaPayload):
     """Stream one plain file: an image, or a video that is one file."""
 
     kind: Literal["image"] = "image"
-    hashes: dict[str, str] = Field(default_factory=dict)  # algorithm -> hex that the feed promised
+    hashes: dict[str, str] = Field(default_factory=dict)  # of `url`: algorithm -> promised hex
+    # Other plain files of the same media, the more wanted first: few, since a message is small.
+    alternatives: tuple[Rendition, ...] = ()
 
 
 class ManifestPayload(_MediaPayload):
@@ -144,7 +146,10 @@ class Task(_Frozen):
     crashes: Count = 0  # runs that vanished without a word, in this generation
     max_attempts: Count = 5
     generation: Count = 1  # raised by a person's requeue
-    serial: Count = 0  # raised by each published copy
+    serial: Count = 0  # raised by each published copy: of two, the later one counts
+    # When a person (or the producer) submitted what it follows from, however late it is published:
+    # Unix time in ms. Messages of format 1 lack it.
+    submitted_ms: Count | None = None
     not_before: Seconds | None = None  # Unix seconds
     lease_until: Seconds | None = None  # Unix seconds
     waited_s: Seconds = 0.0  # spent postponed while the source was open: the age that counts
@@ -158,12 +163,21 @@ class Task(_Frozen):
         """Which actor performs it."""
         return Kind(self.payload.kind)
 
+    @property
+    def origin_ms(self) -> int:
+        """`submitted_ms`; for a message that lacks it the serial, which begins as that."""
+        return self.serial if self.submitted_ms is None else self.submitted_ms
+
+    def is_before(self, purged_before: int | None) -> bool:
+        """Whether a purge that was marked so means this task."""
+        return purged_before is not None and self.origin_ms < purged_before
+
     def to_message(self) -> dict[str, Any]:
         """The JSON form that a message carries."""
         return self.model_dump(mode="json", exclude_defaults=True) | {
             "payload": self.payload.model_dump(mode="json", exclude_defaults=True)
             | {"kind": self.payload.kind},
-            "format": self.format,
+            "format": FORMAT,
         }
 
 

@@ -49,12 +49,14 @@ class WalkPage(_Frozen):
     newest_first: bool = False  # «nothing new» on it may end the walk
     posts: tuple[str, ...] = ()  # post ids
     new_posts: int = 0  # not known from an earlier completed walk
+    empty_run: int = 0  # pages in a row up to here without a post
     known_run: int = 0  # posts in a row up to here that are known and not pinned
     nothing_new: bool = False  # so many of them that the walk may end
     gone_at_source: int = 0  # media that its posts showed before and no longer do
     media: tuple[MediaPayload, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     notes: tuple[str, ...] = ()
+    submitted_ms: int | None = None  # of the task that read it, and so of all that it published
     read_at: Moment
 
 
@@ -62,7 +64,7 @@ class WalkState(StrEnum):
     """How a walk ended."""
 
     COMPLETE = "complete"  # to its last page, or to where everything was known
-    BROKEN = "broken"  # a page died
+    BROKEN = "broken"  # a page died, or led nowhere: what lies behind it was not seen
 
 
 class WalkEnd(_Frozen):
@@ -72,7 +74,8 @@ class WalkEnd(_Frozen):
     walk: str
     feed: str
     state: WalkState
-    reason: str  # "last_page", "nothing_new", "cursor_repeats", or the dead page's reason
+    # "last_page", "leads_to_itself", "nothing_new"; "cursor_repeats", "no_posts", the dead page's
+    reason: str
     message: str = ""  # for people
     pages: int
     closed_at: Moment

@@ -4,18 +4,18 @@ that it meets; asked for anew through the source, once a run."""
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from core.clock import Clock, SystemClock
-from core.errors import Forbidden, Gone, HeadraceError, NotMedia
+from core.errors import Gone, HeadraceError, Permanent
 from core.fetch.fetcher import Visit
 from core.model.addresses import strike
 from core.model.post import Rendition
 from core.sources.adapter import Renews
 from core.steps.asking import asking
-from core.steps.elsewhere import from_first
+from core.steps.elsewhere import MOST_ALTERNATIVES, best_served, is_refusal
 
 logger = logging.getLogger(__name__)
 
@@ -25,17 +25,11 @@ Got = TypeVar("Got")
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
-    """Where a media lay when it was found."""
+class Offered:
+    """A media as it was found: in one rendition or several, the most wanted first."""
 
-    url: str
+    renditions: tuple[Rendition, ...]
     ref: str | None  # with which its source's adapter asks for it once more
-    rendition: Rendition | None = None  # what was told of it
-
-    def is_like(self, other: Rendition) -> bool:
-        """Whether it is the same rendition, as far as its size tells."""
-        mine = self.rendition
-        return mine is not None and (mine.width, mine.height) == (other.width, other.height)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,34 +39,63 @@ class Renewal:
     adapter: Renews | None
     clock: Clock
 
-    def get(
+    def get(self, visit: Visit, was: Offered, fetch: Callable[[Rendition], Got]) -> Got:
+        """What `fetch` makes of the most wanted rendition that the source serves, be it at another
+        address by now."""
+        best = was.renditions[0]
+        if self.adapter is None or was.ref is None:
+            return best_served(was.renditions, fetch)
+        if self.is_dead(best.url):
+            return self._get_anew(visit, was, fetch, "its time is over")
+        try:
+            return fetch(best)
+        except Permanent as refusal:
+            if not is_refusal(refusal):
+                raise
+            return self._get_anew(visit, was, fetch, f"refused ({told(refusal)})", refusal)
+
+    def _get_anew(
         self,
         visit: Visit,
-        was: Address,
-        fetch: Callable[[str], Got],
+        was: Offered,
+        fetch: Callable[[Rendition], Got],
+        why: str,
+        refusal: Permanent | None = None,  # None: the best was not asked for
     ) -> Got:
-        """What `fetch` makes of the address, or of the one that takes its place."""
-        if self.adapter is None or was.ref is None:
-            return fetch(was.url)
-        if self.is_dead(was.url):
-            return from_first(self._renewed(visit, was, "its time is over"), fetch)
+        """What is got where the source says that it lies today; where it says that it is gone, what
+        is left of it."""
+        best, *others = was.renditions
         try:
-            return fetch(was.url)
-        except (Forbidden, Gone, NotMedia) as refusal:  # the last: refused in a 200's clothes
-            today = self._renewed(visit, was, f"refused ({_told(refusal)})")
-            if today[0] == was.url:
+            today = self._renewed(visit, was, why)
+        except Gone as gone:
+            return self._rest(others, fetch, gone)
+        if refusal is None or today[0].url != best.url:
+            return best_served(today, fetch)
+        return self._rest(today[1:] or others, fetch, refusal)
+
+    def _rest(
+        self, others: Sequence[Rendition], fetch: Callable[[Rendition], Got], refusal: Permanent
+    ) -> Got:
+        """What is got of less wanted ones; where nothing is, `refusal` counts."""
+        alive = [one for one in others if not self.is_dead(one.url)]
+        if not alive:
+            raise refusal
+        try:
+            return best_served(alive[:MOST_ALTERNATIVES], fetch)
+        except Permanent as another:
+            if not is_refusal(another):
                 raise
-            return from_first(today, fetch)
+            raise refusal from None
 
     def is_dead(self, url: str) -> bool:
         """Whether its own mark says so."""
         ends_at = self.adapter.expires_at(url) if self.adapter is not None else None
         return ends_at is not None and ends_at <= self.clock.now() + MARGIN_S
 
-    def _renewed(self, visit: Visit, was: Address, why: str) -> tuple[str, ...]:
+    def _renewed(self, visit: Visit, was: Offered, why: str) -> list[Rendition]:
         assert self.adapter is not None  # noqa: S101 - `get` has looked
         assert was.ref is not None  # noqa: S101 - as above
-        url = was.url
+        url = was.renditions[0].url
         try:
             renditions = self.adapter.renew(was.ref, asking(visit, self.clock))
         except Gone as gone:
@@ -89,11 +112,23 @@ class Renewal:
                 reason=GONE_AT_SOURCE,
             )
         logger.info("%s: %s; the source names it anew", strike(url), why)
-        chosen = next((one for one in renditions if was.is_like(one)), renditions[0])
-        return chosen.url, *chosen.backups
+        first, *others = sorted(renditions, key=lambda one: _place(one, was.renditions))
+        bare = (one.model_copy(update={"backups": ()}) for one in others[:MOST_ALTERNATIVES])
+        return [first, *bare]
 
 
-def _told(refusal: HeadraceError) -> str:
+def is_like(one: Rendition, other: Rendition) -> bool:
+    """Whether they are the same rendition, as far as its size tells."""
+    return (one.width, one.height) == (other.width, other.height)
+
+
+def _place(one: Rendition, wanted: Sequence[Rendition]) -> int:
+    """How much it is wanted, by what it is like."""
+    return next((n for n, found in enumerate(wanted) if is_like(one, found)), len(wanted))
+
+
+def told(refusal: HeadraceError) -> str:
+    """A refusal in short."""
     return f"status {refusal.http_status}" if refusal.http_status else refusal.reason
 
 

@@ -11,12 +11,13 @@ from core import errors
 from core.fetch import types
 from core.fetch.fetcher import Fetcher
 from core.model.addresses import strike
+from core.model.post import Rendition
 from core.model.request import Request, Span
 from core.model.source import SourceTerms
 from core.model.task import FragmentPayload
 from core.steps.actions import Action, Publish
 from core.steps.elsewhere import from_first
-from core.steps.expiry import Address, Renewal, no_renewal
+from core.steps.expiry import Offered, Renewal, no_renewal
 from core.steps.joining import Joining
 from core.steps.run import Run
 from core.store.staging import StagedPartial
@@ -77,13 +78,13 @@ class FragmentStep:
                 if payload.size_bytes is not None:
                     _check_size(got.size_bytes, payload.size_bytes, partial, url)
 
-            def fetch_anywhere(url: str) -> None:
-                others = payload.alternatives if url == payload.url else ()
-                from_first((url, *others), fetch)
+            def fetch_anywhere(found: Rendition) -> None:
+                from_first((found.url, *found.backups), fetch)
 
             renewal = self.renewal(run.task.source)
             try:
-                renewal.get(visit, Address(payload.url, payload.ref), fetch_anywhere)
+                piece = Rendition(url=payload.url, backups=payload.alternatives)
+                renewal.get(visit, Offered((piece,), payload.ref), fetch_anywhere)
             finally:
                 run.token_wait_s = visit.token_wait_s
 

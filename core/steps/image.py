@@ -1,4 +1,5 @@
-"""Gets one plain file: streams it to a partial, checks it, commits it as an object."""
+"""Gets one plain file, in the best rendition that its source serves: streams it to a partial,
+checks it, commits it as an object."""
 
 from __future__ import annotations
 
@@ -14,14 +15,17 @@ from core.fetch.fetcher import Download, Fetcher
 from core.fetch.inspect import MANIFEST, Inspected, inspect
 from core.model.addresses import strike
 from core.model.end import EndState, MediaEnd, MediaFile
+from core.model.post import Rendition
 from core.model.request import Request
 from core.model.source import SourceTerms
 from core.model.task import ImagePayload, ManifestPayload, Task, media_task
 from core.ports import Copy
 from core.steps.actions import Action, Publish
-from core.steps.expiry import Address, Renewal
+from core.steps.elsewhere import from_first
+from core.steps.expiry import Offered, Renewal
 from core.steps.placeholders import Placeholders
 from core.steps.run import Run
+from core.steps.tries import Tries
 from core.store.staging import StagedPartial
 from core.store.store import Store
 
@@ -45,14 +49,15 @@ class ImageStep:
         payload = run.task.payload
         assert isinstance(payload, ImagePayload)  # noqa: S101 - the lane says so
         if self._is_known_manifest(payload):
-            yield Publish((_manifest_copy(run.task, payload),))
+            yield Publish((_manifest_copy(run.task, payload, None),))
             return
         terms = self.terms(run.task.source)
         partial = self.store.staging.take(payload.media, run.token)
+        tries = Tries.of(payload)
         try:
-            download, inspected = self._download(run, payload, terms, partial)
+            download, inspected = self._download(run, payload, partial, tries)
             self._file(run.task.source, payload, partial, download)
-            yield self._end(run, payload, terms, download, inspected)
+            yield self._end(run, terms, tries, download, inspected)
             partial.remove()
         except errors.Released:
             partial.hand_over()
@@ -60,7 +65,7 @@ class ImageStep:
         except errors.Unsupported as error:
             if error.reason != MANIFEST:
                 raise
-            yield Publish((_manifest_copy(run.task, payload),))
+            yield Publish((_manifest_copy(run.task, payload, tries.now),))
         finally:
             partial.close()
 
@@ -71,25 +76,28 @@ class ImageStep:
         return self.store.videos.plan(payload.media) is not None
 
     def _download(
-        self, run: Run, payload: ImagePayload, terms: SourceTerms, partial: StagedPartial
+        self, run: Run, payload: ImagePayload, partial: StagedPartial, tries: Tries
     ) -> tuple[Download, Inspected]:
         """The file, and what it is: an address that gives something else may be renewed too."""
         renewal, stand_ins = self.renewal(run.task.source), self.placeholders(run.task.source)
-        with self.fetcher.visit(terms, on_first_token=run.granted) as visit:
+        headers = dict(payload.headers)
+        with self.fetcher.visit(self.terms(run.task.source), on_first_token=run.granted) as visit:
 
             def fetch(url: str) -> tuple[Download, Inspected]:
                 stand_ins.check_address(url)
-                request = Request(
-                    url, payload.referer, dict(payload.headers), identity=payload.media
-                )
+                request = Request(url, payload.referer, headers, identity=tries.identity)
                 download = visit.download(request, partial, run.progress)
                 with _dropping_what_is_wrong(partial):
                     stand_ins.check_address(download.fetched.final_url)
-                    return download, _checked(partial.path, payload, download)
+                    return download, _checked(partial.path, payload, tries, download)
+
+            def fetch_anywhere(found: Rendition) -> tuple[Download, Inspected]:
+                with tries.trying(found):
+                    return from_first((found.url, *found.backups), fetch)
 
             try:
-                was = Address(payload.url, payload.ref, payload.rendition)
-                return renewal.get(visit, was, fetch)
+                offered = Offered(tries.beginning_with(partial.validators), payload.ref)
+                return renewal.get(visit, offered, fetch_anywhere)
             finally:
                 run.token_wait_s = visit.token_wait_s
 
@@ -107,11 +115,12 @@ class ImageStep:
     def _end(
         self,
         run: Run,
-        payload: ImagePayload,
         terms: SourceTerms,
+        tries: Tries,
         download: Download,
         inspected: Inspected,
     ) -> MediaEnd:
+        payload = tries.payload
         return MediaEnd(
             media=payload.media,
             generation=run.task.generation,
@@ -138,12 +147,16 @@ class ImageStep:
                 checked=inspected.checked,
                 trailing_bytes=inspected.trailing_bytes,
             ),
+            notes=tries.notes,
         )
 
 
-def _manifest_copy(task: Task, payload: ImagePayload) -> Copy:
-    """The same media, in the same generation, by its manifest."""
-    fields = payload.model_dump(exclude={"kind", "hashes"})
+def _manifest_copy(task: Task, payload: ImagePayload, found: Rendition | None) -> Copy:
+    """The same media, in the same generation, by its manifest; `found` is the rendition that turned
+    out to be one."""
+    fields = payload.model_dump(exclude={"kind", "hashes", "alternatives"})
+    if found is not None and found in payload.alternatives:
+        fields |= {"url": found.url, "rendition": found}
     return Copy(
         media_task(
             task.source,
@@ -164,10 +177,11 @@ def _dropping_what_is_wrong(partial: StagedPartial) -> Iterator[None]:
         raise
 
 
-def _checked(path: Path, payload: ImagePayload, download: Download) -> Inspected:
-    """What the bytes are, and that they are those which the feed promises."""
+def _checked(path: Path, payload: ImagePayload, tries: Tries, download: Download) -> Inspected:
+    """What the bytes are, and that they are those which the feed promises of this rendition."""
     inspected = inspect(path)
-    _check_promised_hashes(path, payload, download)
+    if tries.is_best:
+        _check_promised_hashes(path, payload, download)
     return inspected
 
 

@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from core.manifests import READABLE
-from core.model.addresses import without_parameters
-from core.model.post import FeedPage, MediaKind, MediaRecord, Post, Rendition, Skipped
+from core.model.post import FeedPage, MediaRecord, Post, Rendition, Skipped
+from core.model.secrecy import Secrecy
 from core.model.source import SourceTerms
 from core.model.task import DiscoverPayload, ImagePayload, ManifestPayload
 from core.model.walk import WalkPage
+from core.steps.elsewhere import MOST_ALTERNATIVES
+from core.steps.wish import Wish
 from core.store.posts import Seen
 
 CURSOR_REPEATS = "cursor_repeats"
+LEADS_TO_ITSELF = "leads_to_itself"  # how some feeds say that this page is the last
+NO_POSTS = "no_posts"
+MOST_EMPTY_PAGES = 1000  # in a row: some feeds filter after paging, but none so much
 INCOMPLETE = "incomplete:"  # so begins the reason of a post that shows fewer media than it has
 _READABLE = (None, *READABLE)  # a plain file, and the manifests that there are parsers for
+_MOST_LETTERS = 2000  # of an address beside the chosen one
+_ANY = Wish()
+_MAY_TELL = ("key", "referer", "poster", "ref", "motion_of")  # of a media: texts with addresses
 
 
 def ending_of(page: WalkPage, payload: DiscoverPayload) -> str | None:
     """Why this page is the walk's last, if it is."""
     if page.next_cursor is None:
         return "last_page"
-    if page.next_cursor in (page.cursor or payload.address, page.checkpoint):
+    if page.next_cursor == (page.cursor or payload.address):
+        return LEADS_TO_ITSELF
+    if page.next_cursor == page.checkpoint:
         return CURSOR_REPEATS
+    if page.empty_run >= MOST_EMPTY_PAGES:
+        return NO_POSTS
     if page.newest_first and page.nothing_new:
         return "nothing_new"
     return None
@@ -61,11 +73,11 @@ def with_missing_told(page: FeedPage) -> FeedPage:
 
 
 def media_payload(
-    source: str, feed: str, post: Post, record: MediaRecord, max_height: int | None = None
+    source: str, feed: str, post: Post, record: MediaRecord, wish: Wish = _ANY
 ) -> ImagePayload | ManifestPayload:
-    """What the task needs that gets a media which a post shows; a video of at most `max_height`
-    lines, where there is one."""
-    chosen = _choose(record, max_height)
+    """What the task needs that gets a media which a post shows, in the rendition that is wanted
+    most; where it is a plain file, with those that may serve in its place."""
+    chosen, *others = _ranked(record, wish)
     fields = {
         "media": record.id(source),
         "media_kind": record.kind,
@@ -82,56 +94,66 @@ def media_payload(
     }
     if chosen.manifest is not None:
         return ManifestPayload.model_validate(fields)
+    # A hash that stands on a media in several renditions does not say which one it is of.
     hashes = record.hashes if len(record.renditions) == 1 else {}
-    return ImagePayload.model_validate(fields | {"hashes": hashes})
+    more = {"hashes": hashes, "alternatives": tuple(_alternatives(others))}
+    return ImagePayload.model_validate(fields | more)
 
 
-def _choose(record: MediaRecord, max_height: int | None) -> Rendition:
-    """The best of those that we can read; where there is none, the best, to be refused by name. A
-    video that is nowhere small enough is got as small as there is; one that tells no height may
-    be."""
+def _ranked(record: MediaRecord, wish: Wish) -> list[Rendition]:
+    """Those that we can read, the most wanted first; where there is none, the best, to be refused
+    by name."""
     readable = [found for found in record.renditions if found.manifest in _READABLE]
-    if record.kind is not MediaKind.VIDEO or max_height is None or not readable:
-        return next(iter(readable), record.renditions[0])
-    fitting = (found for found in readable if (found.height or 0) <= max_height)
-    return next(fitting, min(readable, key=lambda found: found.height or 0))
+    return wish.ranked(readable, record.kind) or [record.renditions[0]]
+
+
+def _alternatives(others: Sequence[Rendition]) -> Iterator[Rendition]:
+    """Other plain files that may be asked for in the chosen one's place, as a message can hold
+    them."""
+    plain = (one for one in others if one.manifest is None and len(one.url) <= _MOST_LETTERS)
+    for one in islice(plain, MOST_ALTERNATIVES):
+        yield one.model_copy(update={"backups": ()})
 
 
 def without_secrets(page: FeedPage, terms: SourceTerms) -> FeedPage:
-    """Secret parameters leave the addresses that go into messages and records; the fetcher adds
-    them again where they belong."""
-    if not terms.secret_query:
+    """Secrets leave what goes into messages and records, be they known by the name of a parameter
+    or by their value; the fetcher adds them again where they belong."""
+    secrecy = Secrecy.of(terms)
+    if not secrecy:
         return page
-    names = tuple(terms.secret_query)
-    cursor = page.cursor and _cursor_without(page.cursor, names)
-    posts = tuple(_post_without(post, names) for post in page.posts)
-    return page.model_copy(update={"cursor": cursor, "posts": posts})
-
-
-def _cursor_without(cursor: str, names: tuple[str, ...]) -> str:
-    """A cursor is an address, or text of the adapter's that may hold some: they are not taken
-    apart, and what else is in it stays as it is."""
-    for name in names:
-        told = rf'{re.escape(name)}=[^&#"\\\s]*'
-        pair = re.compile(rf"(\?){told}&|[?&]{told}")
-        before = ""
-        while before != cursor:  # the same again, right behind
-            before, cursor = cursor, pair.sub(r"\1", cursor)
-    return cursor
-
-
-def _post_without(post: Post, names: tuple[str, ...]) -> Post:
-    media = tuple(
-        record.model_copy(
-            update={
-                "renditions": tuple(_rendition_without(one, names) for one in record.renditions)
-            }
-        )
-        for record in post.media
+    return page.model_copy(
+        update={
+            "cursor": page.cursor and secrecy.text(page.cursor),
+            "posts": tuple(_post_without(post, secrecy) for post in page.posts),
+            "skipped": tuple(_skipped_without(one, secrecy) for one in page.skipped),
+            "notes": tuple(map(secrecy.text, page.notes)),
+        }
     )
-    return post.model_copy(update={"media": media})
 
 
-def _rendition_without(rendition: Rendition, names: tuple[str, ...]) -> Rendition:
-    url, *backups = (without_parameters(u, names) for u in (rendition.url, *rendition.backups))
+def _skipped_without(one: Skipped, secrecy: Secrecy) -> Skipped:
+    return Skipped(where=secrecy.text(one.where), reason=secrecy.text(one.reason))
+
+
+def _post_without(post: Post, secrecy: Secrecy) -> Post:
+    return post.model_copy(
+        update={
+            "key": secrecy.text(post.key),
+            "link": post.link and secrecy.text(post.link),
+            "origin": post.origin and secrecy.text(post.origin),
+            "notes": tuple(map(secrecy.text, post.notes)),
+            "media": tuple(_media_without(record, secrecy) for record in post.media),
+        }
+    )
+
+
+def _media_without(record: MediaRecord, secrecy: Secrecy) -> MediaRecord:
+    told = {name: getattr(record, name) for name in _MAY_TELL}
+    update: dict[str, object] = {name: text and secrecy.text(text) for name, text in told.items()}
+    update["renditions"] = tuple(_rendition_without(one, secrecy) for one in record.renditions)
+    return record.model_copy(update=update)
+
+
+def _rendition_without(rendition: Rendition, secrecy: Secrecy) -> Rendition:
+    url, *backups = map(secrecy.address, (rendition.url, *rendition.backups))
     return rendition.model_copy(update={"url": url, "backups": tuple(backups)})

@@ -77,6 +77,8 @@ def source_terms(name: str, settings: SourceSettings) -> SourceTerms:
         user_agent=settings.user_agent,
         inherit_query=settings.inherit_query,
         max_height=settings.max_height,
+        quality=settings.quality,
+        codecs=settings.codecs,
         max_file_bytes=settings.max_file_bytes,
         max_page_bytes=settings.max_page_bytes,
     )
@@ -116,6 +118,7 @@ def selection_policy(settings: SourceSettings, max_height: int | None = None) ->
     """What a source's settings want of a manifest; `max_height` wins over theirs."""
     return SelectionPolicy(
         max_height=max_height or settings.max_height,
+        quality=settings.quality,
         codecs=settings.codecs,
         language=settings.language,
         subtitles=settings.subtitles,

@@ -7,9 +7,11 @@ import hashlib
 import json
 from collections.abc import Iterator
 
-from core.model.addresses import is_plain, strike
-from core.model.post import MediaRecord, Post
+from core.model.addresses import is_plain, strike, strike_within
+from core.model.post import MediaRecord, Post, Rendition
 
+_ADDRESSES = ("referer", "poster")  # of a media
+_TEXTS = ("key", "ref", "motion_of")  # of a media: each may hold addresses, or be one
 _OF_TODAY = frozenset(["renditions", "poster", "ref"])
 
 
@@ -42,31 +44,44 @@ def is_doubtful(post: Post) -> bool:
 
 
 def struck(post: Post) -> Post:
-    """The post as a record may hold it: no credentials or signatures in addresses."""
-    if all(map(is_plain, _addresses(post))):  # as most are: spares three copies a post
+    """The post as a record may hold it: no credentials or signatures in addresses. Ids are made of
+    what it was before."""
+    if not any(map(_tells, _addresses(post))):  # as with most: spares three copies a post
         return post
     media = tuple(_struck_media(record) for record in post.media)
-    return post.model_copy(update={"link": post.link and strike(post.link), "media": media})
+    told = {"link": post.link and strike(post.link), "origin": _struck_text(post.origin)}
+    return post.model_copy(update={"key": strike_within(post.key), "media": media, **told})
+
+
+def _tells(text: str) -> bool:
+    """Whether there may be something to strike out."""
+    return "://" in text and not is_plain(text)
 
 
 def _addresses(post: Post) -> Iterator[str]:
-    """Every address in a post that a record could tell too much with."""
+    """Every text in a post that a record could tell too much with."""
+    yield post.key
+    yield from filter(None, (post.link, post.origin))
     for media in post.media:
-        yield from (rendition.url for rendition in media.renditions)
-        yield from filter(None, (media.referer, media.poster))
-    if post.link:
-        yield post.link
+        for rendition in media.renditions:
+            yield rendition.url
+            yield from rendition.backups
+        yield from filter(None, (getattr(media, name) for name in (*_ADDRESSES, *_TEXTS)))
 
 
 def _struck_media(record: MediaRecord) -> MediaRecord:
-    renditions = tuple(
-        rendition.model_copy(update={"url": strike(rendition.url)})
-        for rendition in record.renditions
-    )
-    return record.model_copy(
-        update={
-            "renditions": renditions,
-            "referer": record.referer and strike(record.referer),
-            "poster": record.poster and strike(record.poster),
-        }
-    )
+    update: dict[str, object] = {
+        name: strike(told) for name in _ADDRESSES if (told := getattr(record, name))
+    }
+    update |= {name: _struck_text(getattr(record, name)) for name in _TEXTS}
+    update["renditions"] = tuple(_struck_rendition(one) for one in record.renditions)
+    return record.model_copy(update=update)
+
+
+def _struck_rendition(rendition: Rendition) -> Rendition:
+    url, *backups = map(strike, (rendition.url, *rendition.backups))
+    return rendition.model_copy(update={"url": url, "backups": tuple(backups)})
+
+
+def _struck_text(text: str | None) -> str | None:
+    return text and strike_within(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from pydantic import BaseModel, ConfigDict
 
@@ -36,12 +36,16 @@ def counted(before: MediaEnd | None, end: MediaEnd) -> MediaEnd:
 
 
 class Media:
-    """`media/ab/`, where ab are the first two of a media's id."""
+    """`media/ab/`, where ab are the first two of a media's id. `before_end` is called before each
+    record of an end."""
 
-    def __init__(self, disk: Disk, clock: Clock) -> None:
+    def __init__(
+        self, disk: Disk, clock: Clock, before_end: Callable[[], None] = lambda: None
+    ) -> None:
         self._disk = disk
         self._paths = disk.paths
         self._clock = clock
+        self._before_end = before_end
 
     def newest(self, media: str) -> MediaEnd | None:
         """The end that counts: the newest that was got, else the newest; None while there is
@@ -77,6 +81,7 @@ class Media:
 
     def end(self, end: MediaEnd) -> bool:
         """Write how a generation ended; False when an end of it stands already."""
+        self._before_end()
         path = self._paths.end(end.media, end.generation)
         return self._disk.create_exclusive(path, records.encode(end))
 

@@ -67,6 +67,8 @@ class Paths:
         self.library = root / "library"  # names for people
         self.sums = root / "sums"  # checksum lists, one per writer
         self.repeats = root / "repeats"  # which posts the same bytes were filed for; made when used
+        self.admissions = root / "admissions"  # who lets a video in; made when used
+        self.all_idle = root / "idle"  # when nothing of a source was open; made when used
         self.checksums = root / "SHA256SUMS"  # the merged list, for `sha256sum -c`
 
     def folders(self) -> tuple[Path, ...]:
@@ -90,6 +92,14 @@ class Paths:
     def repeats_of(self, source: str, sha256: str) -> Path:
         """Which posts of a source this object was filed for, and others that begin like it."""
         return Path(f"{self.repeats}/{plain(source)}/{digest(sha256)[:3]}")
+
+    def admission(self, source: str) -> Path:
+        """What is held by whoever lets a video of a source in."""
+        return self.admissions / plain(source)
+
+    def idle(self, source: str) -> Path:
+        """Its time is the last at which nothing of a source was open."""
+        return self.all_idle / plain(source)
 
     def end(self, media: str, generation: int) -> Path:
         """How one generation of a media ended."""

@@ -21,6 +21,7 @@ from core.store.feeds import Feeds
 from core.store.files import Disk
 from core.store.library import Library
 from core.store.lock import NoLock, StoreLock
+from core.store.looks import Looks
 from core.store.media import Media
 from core.store.objects import Objects
 from core.store.paths import Paths
@@ -52,8 +53,9 @@ class Store:
         self._disk = disk
         self._lock = lock
         self.objects = Objects(disk)
-        self.media = Media(disk, clock)
+        self.media = Media(disk, clock, self._begin_sums)
         self.walks = Walks(disk)
+        self.looks = Looks(disk)
         self.posts = Posts(disk, clock, self.walks.completed)
         self.feeds = Feeds(disk)
         self.staging = Staging(disk)
@@ -85,7 +87,6 @@ class Store:
             _lay_out(files)
             _sweep(files, older_than=math.inf if exclusive else clock.now() - _STALE_S)
             store = cls(files, clock, lock)
-            store.sums.begin()
         except BaseException:
             lock.close()
             raise
@@ -123,6 +124,9 @@ class Store:
         self.library.close()
         self._disk.refuse(f"the store {self.root} was closed by this process: open it again")
         self._lock.close()
+
+    def _begin_sums(self) -> None:
+        self.sums.begin()
 
     def leave_to_parent(self) -> None:
         """In a forked child: let go of what the parent holds, and refuse to work through it."""

@@ -97,10 +97,10 @@ class Sums:
     # --- this writer's own list ---
 
     def begin(self) -> None:
-        """Begin this writer's list, before it writes any record: a list without its closing line
-        then tells of every crash that can have cost a line."""
-        with self._disk.told("begin a list in", self._paths.sums):
-            self._list = self._begun()
+        """Begin this writer's list, unless it is begun: before its first record, so that a list
+        without its closing line tells of every crash that can have cost a line, and of no other."""
+        with self._lock, self._disk.told("begin a list in", self._paths.sums):
+            self._list = self._list or self._begun()
 
     def append(self, end: MediaEnd) -> None:
         """Note an end that was just created. Never raises: a line that is lost is a warning now,

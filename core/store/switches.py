@@ -9,6 +9,7 @@ import fcntl
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from core.errors import StorageDown
 from core.model.switch import Switch, Switches
@@ -28,6 +29,11 @@ class SwitchStore:
     def __init__(self, disk: Disk) -> None:
         self._disk = disk
         self._path = disk.paths.switches
+
+    @property
+    def root(self) -> Path:
+        """The store's folder."""
+        return self._disk.paths.root
 
     def read(self) -> Switches:
         """All switches as they stand; none where nobody ever switched anything. Raises

@@ -3,12 +3,14 @@ all. Never looks into a piece."""
 
 from __future__ import annotations
 
+import fcntl
 import logging
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from pydantic import BaseModel, ConfigDict
 
@@ -62,6 +64,32 @@ class Videos:
         self._disk = disk
         self._paths = disk.paths
         self._clock = clock
+
+    # --- letting in ---
+
+    @contextmanager
+    def admission(self, source: str) -> Iterator[bool]:
+        """Whether this caller alone, of all threads and processes, lets a video of `source` in. The
+        lock goes with the process that holds it, however that ends."""
+        path = self._paths.admission(source)
+        self._disk.make_folder(path.parent)
+        with self._disk.told("open", path):
+            lock = path.open("ab")
+        with lock:
+            taken = self._take(lock, path)
+            try:
+                yield taken
+            finally:  # said, and not left to closing: a forked process may have a copy
+                if taken:
+                    fcntl.flock(lock, fcntl.LOCK_UN)
+
+    def _take(self, lock: BinaryIO, path: Path) -> bool:
+        with self._disk.told("lock", path):
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+            return True
 
     # --- the plan ---
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ _CHUNK = 1024 * 1024
 _STAMP = "%Y%m%dT%H%M%S%f"
 _ID = re.compile(r"[0-9]{8}T[0-9]{12}")
 _MAX_REMEMBERED = 10_000  # closed walks whose end is remembered
+_MAX_BROKEN = 100  # walks in a row, beyond which no completed one is looked for
 _WALK, _CLOSED, _AGAIN, _BODY = "walk.json", "closed.json", "again", "body"
 
 
@@ -157,6 +159,32 @@ class Walks:
     def asked_again(self, walk: Walk) -> bool:
         """Whether one came."""
         return self._disk.stat(self._paths.walk(walk.feed, walk.walk) / _AGAIN) is not None
+
+    # --- what got lost on its way ---
+
+    def found_idle(self, source: str, *, now: float) -> None:
+        """Nothing of `source` is open just now. Forgetting it costs no more than the next such
+        moment, hence it is never synced."""
+        path = self._paths.idle(source)
+        self._disk.make_folder(path.parent)
+        with self._disk.told("mark", path):
+            path.touch()
+            os.utime(path, (now, now))
+
+    def are_lost(self, feed: str, source: str) -> bool:
+        """Whether nothing of `source` was open at a moment after the feed's last completed walk:
+        what that one had published, and what still has no end, was on its way no more."""
+        idle = self._disk.stat(self._paths.idle(source))
+        if idle is None:
+            return False
+        newest = self._newest_complete(feed)
+        return newest is not None and newest.closed_at < idle.st_mtime
+
+    def _newest_complete(self, feed: str) -> WalkEnd | None:
+        for walk in reversed(self._ids(feed)[-_MAX_BROKEN:]):
+            if self.completed(feed, walk):
+                return self.end_of(feed, walk)
+        return None
 
     # --- the body of a feed that is read in chunks ---
 

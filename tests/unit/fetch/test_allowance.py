@@ -173,6 +173,32 @@ def test_a_source_of_many_hosts_that_is_spent_itself_says_so(
         allowance.take("cdn.example")
 
 
+def test_lines_hear_of_a_hosts_grants_and_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[object] = []
+    monkeypatch.setattr(Lines, "granted", lambda _lines, bucket: heard.append(bucket.name))
+    monkeypatch.setattr(
+        Lines,
+        "delay_s",
+        lambda _lines, _bucket, wait_s, *, blocked: heard.append(blocked) or wait_s,
+    )
+    blocked = Denied(40.0, blocked=True, bucket="cats/cdn.example")
+    allowance, _, _, _ = _allowance(Granted(), blocked, many_hosts=True)
+    allowance.take("cdn.example")
+    with pytest.raises(HostBusy):
+        allowance.take("cdn.example")
+
+    assert heard == ["cats/cdn.example", True]
+
+
+def test_a_source_of_one_host_has_no_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[object] = []
+    monkeypatch.setattr(Lines, "granted", lambda _lines, bucket: heard.append(bucket.name))
+    allowance, _, _, _ = _allowance(Granted())
+    allowance.take("cdn.example")
+
+    assert heard == []
+
+
 # --- pauses ---
 
 

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import heapq
+import itertools
+import random
+from collections import Counter
+from dataclasses import dataclass, field
+
 import pytest
 
+from core.budget.budget import TokenBudget
+from core.errors import SharedStateDown
 from core.fetch import lines
-from core.fetch.lines import LONGEST_S, Lines
-from core.ports import BucketKey
+from core.fetch.lines import CLIMB_S, LONGEST_S, Lines, pace_by
+from core.ports import BucketKey, Denied, Granted, Reserved, Standing
+from tests.support.budget import OpenBudget
 from tests.support.clock import FakeClock
 
 HOST = BucketKey("list/cdn.example", rate=2.0, burst=1)
@@ -38,8 +47,136 @@ def test_no_line_reaches_too_far_but_a_longer_block_stands() -> None:
     line = Lines(FakeClock())
     waits = [line.delay_s(BucketKey("list/slow", 0.01, 1), 6.0) for _ in range(60)]
 
-    assert max(waits) == LONGEST_S
-    assert line.delay_s(HOST, 86_400.0) == 86_400.0
+    assert max(waits) <= LONGEST_S + 6.0
+    assert line.delay_s(HOST, 86_400.0, blocked=True) == 86_400.0
+
+
+def test_behind_a_long_block_they_stand_in_line_too() -> None:
+    line = Lines(FakeClock())
+    waits = [line.delay_s(HOST, 86_400.0, blocked=True) for _ in range(4)]
+
+    assert waits == [86_400.0, 86_400.5, 86_401.0, 86_401.5]
+
+
+def test_a_block_does_not_show_which_share_is_ours() -> None:
+    clock = FakeClock()
+    line = Lines(clock)
+    for _ in range(100):
+        line.delay_s(HOST, 60.0, blocked=True)
+        clock.advance(1.0)
+    clock.advance(3600.0)
+
+    assert [line.delay_s(HOST, 6.0) for _ in range(3)] == [6.0, 6.5, 7.0]
+
+
+def test_past_the_lines_longest_nobody_is_due_with_a_crowd() -> None:
+    line = Lines(FakeClock())
+    host = BucketKey("list/slow", 0.01, 1)
+    waits = [line.delay_s(host, 6.0) for _ in range(200)]
+
+    assert max(Counter(waits).values()) <= 200 * 100 / LONGEST_S + 1
+
+
+def test_a_slowed_host_has_its_tasks_come_back_as_its_pace_is_thought_to_climb() -> None:
+    line = Lines(FakeClock(), lambda _bucket: 0.25)
+    waits = [line.delay_s(HOST, 0.0) for _ in range(400)]
+    apart = [later - sooner for sooner, later in itertools.pairwise(waits[1:])]
+
+    assert apart[0] == pytest.approx(2.0, rel=0.05)
+    assert apart[-1] == pytest.approx(0.5)
+
+
+def test_a_pace_is_asked_for_now_and_then() -> None:
+    asked: list[str] = []
+
+    def pace(bucket: str) -> float:
+        asked.append(bucket)
+        return 0.5
+
+    clock = FakeClock()
+    line = Lines(clock, pace)
+    for _ in range(100):
+        line.delay_s(HOST, 6.0)
+        clock.advance(0.1)
+
+    assert asked == [HOST.name] * 2
+
+
+def test_a_budget_that_cant_be_asked_is_taken_to_be_at_full_pace() -> None:
+    class Away(OpenBudget):
+        def standing(self, bucket: str) -> Standing | None:
+            raise SharedStateDown("no answer")
+
+    assert pace_by(Away())("list/cdn.example") == 1.0
+    assert pace_by(OpenBudget())("list/cdn.example") == 1.0
+
+
+@dataclass
+class Host:
+    """A host of many tasks, asked by several processes as fast as its budget lets them."""
+
+    processes: int
+    rate: float
+    tasks: int
+    clock: FakeClock = field(default_factory=FakeClock)
+    grants: int = 0
+    copies: int = 0
+
+    def __post_init__(self) -> None:
+        self.budget = TokenBudget.memory(self.clock)
+        self.buckets = [BucketKey(name, self.rate, 20) for name in ("list", "list/cdn.example")]
+        self.budget.take(self.buckets, horizon_s=0.0)
+        self.clock.advance(60.0)
+        self._lines = [Lines(self.clock, pace_by(self.budget)) for _ in range(self.processes)]
+        self._rng = random.Random(7)
+        self._order = itertools.count()
+        self._due: list[tuple[float, int, str | None]] = []
+
+    def slow(self, times: int) -> None:
+        for _ in range(times):
+            self.budget.throttled("list/cdn.example", era=10**18, seconds=0.0)
+            self.clock.advance(0.001)
+
+    def get_all(self) -> float:
+        """Until each task was granted its request; how long that took."""
+        began = self.clock.now()
+        for _ in range(self.tasks):
+            self._put(0.0)
+        while self._due:
+            due, _, ticket = heapq.heappop(self._due)
+            self.clock.advance(max(0.0, due - self.clock.now()))
+            self._ask(ticket)
+        return self.clock.now() - began
+
+    def _ask(self, ticket: str | None) -> None:
+        budget, buckets = self.budget, self.buckets
+        line = self._rng.choice(self._lines)  # whichever process it comes to
+        match budget.confirm(buckets, ticket) if ticket else budget.take(buckets, horizon_s=5.0):
+            case Granted():
+                self.grants += 1
+                line.granted(buckets[-1])
+            case Reserved(wait_s=wait_s, ticket=ticket):
+                self._put(wait_s, ticket)
+            case Denied(wait_s=wait_s, blocked=blocked):
+                self.copies += 1
+                self._put(line.delay_s(buckets[-1], wait_s, blocked=blocked))
+
+    def _put(self, wait_s: float, ticket: str | None = None) -> None:
+        heapq.heappush(self._due, (self.clock.now() + wait_s, next(self._order), ticket))
+
+
+@pytest.mark.parametrize(("processes", "slowdowns"), [(1, 1), (4, 1), (4, 6)])
+def test_tasks_of_a_slowed_host_come_back_about_once_and_no_token_lies_idle(
+    processes: int, slowdowns: int
+) -> None:
+    host = Host(processes, rate=10.0, tasks=2000)
+    host.slow(slowdowns)
+    took_s = host.get_all()
+    as_soon_as_it_can = 2000 / 10.0 + CLIMB_S  # the pace climbs from nearly nothing
+
+    assert host.grants == 2000
+    assert host.copies <= 2.1 * host.grants
+    assert took_s < as_soon_as_it_can
 
 
 def test_lines_that_have_gone_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,4 +187,4 @@ def test_lines_that_have_gone_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> 
         line.delay_s(BucketKey(f"list/{number}", 2.0, 1), 6.0)
         clock.advance(10.0)
 
-    assert len(line._ends) <= 3
+    assert len(line._lines) <= 3

@@ -180,6 +180,27 @@ def test_a_list_that_was_replaced_does_not_count_though_a_crash_kept_it(store, r
     again.close()
 
 
+def test_who_files_nothing_has_no_list_and_costs_nobody_a_doubt(store, root):
+    second = other_writer(root)
+    second.sums.forget()  # killed
+    second.close()
+
+    assert lists(root) == []
+    assert store.sums.is_whole()
+
+
+def test_a_record_is_never_before_its_writers_list(store, root):
+    second = other_writer(root)
+    second.media.end(got(b"1", media="a1"))
+    second.sums.forget()  # killed between the record and its line
+    second.close()
+
+    assert not store.sums.is_whole()
+    store.sums.merge()
+    assert store.sums.is_whole()
+    assert store.sums.tally() == {"mill": Tally(got=1, bytes=1)}
+
+
 def test_many_lists_become_one(store, root):
     for index in range(70):
         writer = other_writer(root, f"w{index}")
@@ -187,7 +208,7 @@ def test_many_lists_become_one(store, root):
         writer.close()
     store.sums.merge()
 
-    assert len(lists(root)) == 2  # and our own
+    assert len(lists(root)) == 1
     assert store.sums.tally() == {"mill": Tally(got=70, bytes=130)}
 
 

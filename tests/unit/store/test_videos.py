@@ -562,3 +562,25 @@ def test_the_source_of_a_staged_video_is_kept(store: Store):
 
     assert staged is not None
     assert staged.source == SOURCE
+
+
+# --- letting in ---
+
+
+def test_one_at_a_time_lets_a_video_of_a_source_in(store: Store, tmp_path):
+    beside = open_store(tmp_path / "s")
+    with store.videos.admission(SOURCE) as first:
+        with beside.videos.admission(SOURCE) as second, store.videos.admission(SOURCE) as third:
+            pass
+        with beside.videos.admission("press") as another:
+            pass
+    with beside.videos.admission(SOURCE) as later:
+        pass
+    beside.close()
+
+    assert (first, second, third, another, later) == (True, False, False, True, True)
+
+
+def test_no_name_leads_out_of_the_store(store: Store):
+    with pytest.raises(Refused), store.videos.admission("../lock"):
+        pass

@@ -223,3 +223,34 @@ def test_a_damaged_page_is_told(walks):
     path.write_bytes(b"")
     with pytest.raises(StorageDown, match="damaged"):
         walks.page(FEED, walk.walk, 1)
+
+
+# --- what got lost on its way ---
+
+
+@pytest.mark.parametrize(("idle_at", "lost"), [(NOW + 9, False), (NOW + 11, True)])
+def test_what_a_completed_walk_published_before_nothing_was_open_is_lost(walks, idle_at, lost):
+    walk, _ = walks.open_or_resume(FEED, now=NOW)
+    walks.close(walk_end(walk.walk).model_copy(update={"closed_at": NOW + 10}))
+    walks.open_or_resume(FEED, now=NOW + 10.5)
+    walks.found_idle("pictures", now=idle_at)
+
+    assert walks.are_lost(FEED, "pictures") is lost
+    assert not walks.are_lost(FEED, "press")
+
+
+def test_a_walk_that_broke_does_not_stand_for_what_was_published(walks):
+    for closed_at, state in ((NOW + 1, WalkState.COMPLETE), (NOW + 9, WalkState.BROKEN)):
+        walk, _ = walks.open_or_resume(FEED, now=NOW)
+        end = walk_end(walk.walk).model_copy(update={"closed_at": closed_at, "state": state})
+        walks.close(end)
+    walks.found_idle("pictures", now=NOW + 5)
+
+    assert walks.are_lost(FEED, "pictures")
+
+
+def test_a_feed_without_a_completed_walk_lost_nothing(walks):
+    walks.open_or_resume(FEED, now=NOW)
+    walks.found_idle("pictures", now=NOW + 5)
+
+    assert not walks.are_lost(FEED, "pictures")
