@@ -16,10 +16,12 @@ from core.manifests.playurl import is_one as is_playurl
 from core.manifests.playurl import parse as parse_playurl
 from core.manifests.playurl_signals import REFUSING, address_refused
 from core.manifests.resolving import with_query_of
-from core.manifests.select import Choice, SelectionPolicy, Wanted, choose
+from core.manifests.select import PREFERRED_CODECS, Choice, SelectionPolicy, Wanted, choose
+from core.manifests.wanted import picture_rank, quality_rank
 from core.model.addresses import strike
 
 __all__ = [
+    "PREFERRED_CODECS",
     "READABLE",
     "Choice",
     "MediaPlaylist",
@@ -32,6 +34,8 @@ __all__ = [
     "choose",
     "parse",
     "parse_media",
+    "picture_rank",
+    "quality_rank",
     "read_wanted",
     "refusal_of",
     "refusing_statuses",

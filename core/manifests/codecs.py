@@ -65,4 +65,5 @@ def is_audio_only(codecs: str | None) -> bool:
 def _family(name: str) -> str | None:
     if name.lower() in _MP4A:
         return _MP4A[name.lower()]
-    return _FAMILIES.get(name.partition(".")[0].lower())
+    short = name.partition(".")[0].lower()
+    return _FAMILIES.get(short) or (short if short in VIDEO | AUDIO else None)  # its own name

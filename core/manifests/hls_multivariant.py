@@ -89,6 +89,7 @@ class MultivariantReader:
             frame_rate=_frame_rate(attributes.get("FRAME-RATE")),
             audio_group=attributes.get("AUDIO"),
             subtitles_group=attributes.get("SUBTITLES"),
+            name=line_of(attributes.get("NAME")),  # in no standard, and in many playlists
         )
         self._variants.append(variant)
 

@@ -93,6 +93,7 @@ class Variant:
     audio_group: str | None = None
     subtitles_group: str | None = None
     language: str | None = None
+    name: str | None = None  # the manifest's word for its quality
     has_sound_only: bool = False  # by the manifest's word; else its codecs may tell
     inline: Inline | None = field(default=None, compare=False, repr=False)
 

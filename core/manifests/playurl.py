@@ -72,6 +72,7 @@ def _variants(offer: Offer) -> Iterator[Variant]:
                 width=picture.width,
                 height=picture.height,
                 frame_rate=picture.frame_rate,
+                name=picture.label,
                 audio_group=group,
                 inline=partial(_one_file, picture, offer),
             )

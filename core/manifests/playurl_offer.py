@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from core.errors import Forbidden, Malformed, TooLarge, Truncated, Unsupported
 from core.manifests.playurl_numbers import count_of, decimal_of, line_of
+from core.manifests.playurl_qualities import qualities
 from core.manifests.playurl_signals import data_of, refuse_risk_page
 from core.manifests.resolving import NoAddress, resolved
 from core.model.addresses import strike
@@ -20,6 +21,7 @@ from core.model.addresses import strike
 MAX_ANSWER_BYTES = 4 * 1024**2
 MAX_TRACKS = 500
 MAX_PARTS = 2000  # of a few minutes each
+MAX_ALTERNATIVES = 4  # addresses beside the first: each is asked before a file is given up
 
 _FAMILIES = {7: "avc1", 12: "hev1", 13: "av01"}  # codecid, where `codecs` is missing
 _CODEC_ORDER = {7: 0, 12: 1, 13: 2}
@@ -38,6 +40,7 @@ class Stream:
     pick: str  # "video/80/7": which one it is, in every answer of this video
     addresses: tuple[str, ...]  # of the same bytes, the first to be asked first
     codecs: str | None = None
+    label: str | None = None  # of its quality, in the source's words: «1080P+»
     bandwidth: int = 0  # bits a second; 0: not told
     width: int | None = None  # pixels
     height: int | None = None  # pixels
@@ -65,6 +68,7 @@ class Offer:
     pictures: list[Stream] = field(default_factory=list)  # best first
     sounds: dict[str, list[Stream]] = field(default_factory=dict)  # "sound", "lossless", "dolby"
     parts: list[PartFile] = field(default_factory=list)
+    labels: dict[int, str] = field(default_factory=dict)  # by quality number
     notes: list[str] = field(default_factory=list)
 
     def note(self, words: str) -> None:
@@ -76,14 +80,14 @@ class Offer:
         """The error for what can't be used."""
         return Malformed(f"{strike(self.url)}: {words}", reason=reason)
 
-    def addresses_of(self, pick: str) -> tuple[str, ...]:
-        """Of the file that `pick` names; none where it is offered no more."""
+    def file(self, pick: str) -> Stream | PartFile | None:
+        """The one that `pick` names; None where it is offered no more."""
         files: list[Stream | PartFile] = [
             *self.pictures,
             *chain(*self.sounds.values()),
             *self.parts,
         ]
-        return next((one.addresses for one in files if one.pick == pick), ())
+        return next((one for one in files if one.pick == pick), None)
 
 
 def read_offer(body: bytes, url: str) -> Offer:
@@ -94,6 +98,7 @@ def read_offer(body: bytes, url: str) -> Offer:
     offer = Offer(url, file_format=line_of(data.get("format")) or "")
     offer.duration_s = (decimal_of(data.get("timelength")) or 0.0) / 1000
     _refuse_previews(data, offer)
+    offer.labels = qualities(data)
     if isinstance(dash := data.get("dash"), dict) and dash:
         _read_tracks(dash, offer)
     elif isinstance(durl := data.get("durl"), list) and durl:
@@ -189,6 +194,7 @@ def _stream(kind: str, item: Mapping[str, object], offer: Offer) -> Stream | Non
         pick=pick,
         addresses=addresses,
         codecs=line_of(item.get("codecs")) or _FAMILIES.get(codec),
+        label=offer.labels.get(quality) if kind == "video" else None,
         bandwidth=count_of(item.get("bandwidth")) or 0,
         width=count_of(item.get("width")),
         height=count_of(item.get("height")),
@@ -245,7 +251,7 @@ def _addresses(
                 found.append(resolved(one, offer.url))
             except NoAddress as error:
                 offer.note(str(error))
-    return tuple(sorted(dict.fromkeys(found), key=_is_peer_node))
+    return tuple(sorted(dict.fromkeys(found), key=_is_peer_node))[: 1 + MAX_ALTERNATIVES]
 
 
 def _is_peer_node(url: str) -> bool:

@@ -19,6 +19,7 @@ from core.errors import (
 )
 from core.model.addresses import strike
 
+UNKNOWN_CODE = "unknown_code"  # the reason of a refusal that may be of one video, or of all
 REFUSING = frozenset([412])  # the status that goes with code -412
 ADDRESS_REFUSED_S = 6 * 3600.0  # no answer says how long; public clients wait for hours
 
@@ -119,7 +120,7 @@ def _meaning(code: int, told: str, words: str) -> HeadraceError:
     said = f"{told}: code {code}" + (f" ({words})" if words else "")
     if (meaning := _MEANINGS.get(code)) is not None:
         return meaning(said)
-    return ServerTrouble(f"{said}, which nobody here knows; will retry", reason="unknown_code")
+    return ServerTrouble(f"{said}, which nobody here knows; will retry", reason=UNKNOWN_CODE)
 
 
 def _code(raw: object) -> int | None:

@@ -15,6 +15,7 @@ from core.manifests.playlists import (
     RenditionKind,
     Variant,
 )
+from core.manifests.wanted import quality_rank, rank
 from core.model.plan import TrackKind
 
 PREFERRED_CODECS = ("avc", "hevc", "av1", "vp9")  # among pictures of one size: what plays anywhere
@@ -25,6 +26,7 @@ class SelectionPolicy:
     """What a person wants."""
 
     max_height: int | None = None  # pixels
+    quality: tuple[str, ...] = ()  # names, the most wanted first; none is better than the height
     codecs: tuple[str, ...] = PREFERRED_CODECS  # families, the most wanted first
     language: str | None = None  # of sound and subtitles: "en" is also «en-GB»
     subtitles: bool = False
@@ -96,13 +98,20 @@ def _spoken(variants: Sequence[Variant], policy: SelectionPolicy) -> Sequence[Va
 
 
 def _best(variants: Sequence[Variant], policy: SelectionPolicy) -> Variant:
-    """The largest picture up to the height; when all are higher, the smallest. Of one size, the
-    preferred codecs, then the most bandwidth; of equals, the first: the others are its mirrors."""
-    told = [variant for variant in variants if variant.height is not None] or variants
+    """The largest picture up to the height, or of those the wanted quality; when all are higher,
+    the smallest. Of one size, the preferred codecs, then the most bandwidth; of equals, the first:
+    the others are its mirrors."""
+    told = [one for one in variants if one.height is not None or _named(one, policy)] or variants
     fitting = [variant for variant in told if _fits(variant, policy)]
     if fitting:
-        return max(fitting, key=lambda variant: (_area(variant), *_quality(variant, policy)))
+        return max(fitting, key=lambda v: (_named(v, policy), _area(v), *_quality(v, policy)))
     return min(told, key=lambda v: (_area(v), *(-part for part in _quality(v, policy))))
+
+
+def _named(variant: Variant, policy: SelectionPolicy) -> int:
+    """The more, the more its quality is wanted; 0 where nobody named it."""
+    size = variant.width, variant.height
+    return len(policy.quality) + quality_rank(variant.name, size, policy.quality)
 
 
 def _fits(variant: Variant, policy: SelectionPolicy) -> bool:
@@ -115,13 +124,8 @@ def _area(variant: Variant) -> int:
 
 def _quality(variant: Variant, policy: SelectionPolicy) -> tuple[int, ...]:
     found = families(variant.codecs)
-    ranks = (_rank(found & VIDEO, policy.codecs), _rank(found & AUDIO, policy.codecs))
+    ranks = (rank(found & VIDEO, policy.codecs), rank(found & AUDIO, policy.codecs))
     return (*ranks, variant.bandwidth)
-
-
-def _rank(found: Iterable[str], codecs: Sequence[str]) -> int:
-    """0 for the most wanted, less for others."""
-    return -min((codecs.index(family) for family in found if family in codecs), default=len(codecs))
 
 
 # --- what goes with it ---
@@ -147,9 +151,9 @@ def _sound(
 def _fitness(rendition: MediaRendition, policy: SelectionPolicy) -> tuple[int, ...]:
     """The language setting, then DEFAULT, then AUTOSELECT; of several qualities the preferred
     codec, then the most bandwidth; `max` leaves the first of equals."""
-    rank = _rank(families(rendition.codecs) & AUDIO, policy.codecs)
+    preferred = rank(families(rendition.codecs) & AUDIO, policy.codecs)
     spoken = _speaks(rendition, policy.language)
-    return spoken, rendition.default, rendition.autoselect, rank, rendition.bandwidth
+    return spoken, rendition.default, rendition.autoselect, preferred, rendition.bandwidth
 
 
 def _speaks(offered: Variant | MediaRendition, language: str | None) -> int:
@@ -235,6 +239,8 @@ def _why(
 def _reason(variant: Variant, count: int, policy: SelectionPolicy) -> str:
     if count == 1:
         return "the only variant"
+    if _named(variant, policy):
+        return f"the wanted quality, of {count} variants"
     if variant.height is None:
         return f"the most bandwidth of {count} variants, none of which tells its size"
     if policy.max_height is None:

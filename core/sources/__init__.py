@@ -5,11 +5,13 @@ from __future__ import annotations
 from core.errors import Misconfigured
 from core.sources.adapter import (
     Adapter,
+    ChecksAddresses,
     Completes,
     Described,
     KnowsPlaceholders,
     NoticesRepeats,
     PageInput,
+    PassesOver,
     Recognises,
     Renews,
     Secrets,
@@ -25,11 +27,13 @@ from core.sources.weibo import WeiboAdapter
 __all__ = [
     "ADAPTERS",
     "Adapter",
+    "ChecksAddresses",
     "Completes",
     "Described",
     "KnowsPlaceholders",
     "NoticesRepeats",
     "PageInput",
+    "PassesOver",
     "Recognises",
     "Renews",
     "Secrets",

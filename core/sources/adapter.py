@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import BinaryIO, Protocol, runtime_checkable
 
+from core.errors import HeadraceError
 from core.model.post import FeedPage, Rendition
 from core.model.request import Request
 
@@ -87,6 +88,23 @@ class Renews(Protocol):
     def renew(self, ref: str, ask: Ask) -> tuple[Rendition, ...]:
         """Today's addresses of the media that `MediaRecord.ref` names, best first. Raises `Gone`
         when the source has it no more."""
+
+
+@runtime_checkable
+class PassesOver(Protocol):
+    """An adapter whose feeds are trees: of many pages, one that can't be had costs only itself."""
+
+    def passed_over(self, cursor: str | None, error: HeadraceError) -> FeedPage | None:
+        """What the walk goes on with in place of the page that `cursor` asks for, which can't be
+        had, now or with any attempt left; None where the walk ends with it. Asks nobody."""
+
+
+@runtime_checkable
+class ChecksAddresses(Protocol):
+    """An adapter of a source whose addresses people copy with their token in them."""
+
+    def check(self, address: str) -> None:
+        """Raise `Misconfigured` for a feed's address that must not be stored as it is."""
 
 
 @runtime_checkable

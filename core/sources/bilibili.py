@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from core.errors import Gone, Malformed, Misconfigured, Permanent, Truncated
-from core.manifests.playurl_offer import read_offer
-from core.manifests.playurl_signals import REFUSING, address_refused, data_of, refuse_risk_page
+from core.errors import Gone, Misconfigured
+from core.manifests.playurl_offer import PartFile, Stream, read_offer
 from core.model.addresses import strike
-from core.model.post import FeedPage, MediaRecord, Post, Rendition, Skipped
+from core.model.post import FeedPage, Post, Rendition, Skipped
 from core.model.request import Request
 from core.sources.adapter import Ask, PageInput, Secrets
 from core.sources.bilibili_address import (
@@ -23,13 +22,12 @@ from core.sources.bilibili_address import (
     following_address,
     reference_of,
 )
-from core.sources.bilibili_dynamic import author_of, moment_of, read_item
-from core.sources.bilibili_media import parts_of, place_of, renumbered
-from core.sources.body import MAX_ITEMS, head, malformed, too_large
-from core.sources.json_page import Item, child, item_of, load_json
-from core.sources.values import count_of, line_of, text_of
-
-_PASSING = frozenset(["empty", "truncated"])  # another answer may be whole
+from core.sources.bilibili_answer import data_in, refuse
+from core.sources.bilibili_dynamic import read_item
+from core.sources.bilibili_video import VideoLooks, video_page
+from core.sources.body import MAX_ITEMS, leads_back, malformed, too_large
+from core.sources.json_page import Item, child
+from core.sources.values import text_of
 
 
 class BilibiliAdapter:
@@ -60,13 +58,13 @@ class BilibiliAdapter:
         return api_request(following_address(address, cursor))
 
     def parse(self, page: PageInput) -> FeedPage:
-        data = _data(page)
+        data = data_in(page)
         if isinstance(data.get("item"), dict):
             return _Reading(page).read([data["item"]], None)
         if isinstance(data.get("pages"), list) or data.get("bvid"):
-            return _video_page(data, page)
+            return video_page(data, page)
         items = data.get("items")
-        if items is None and data.get("has_more") in (False, 0):
+        if items is None and _is_end(data):
             items = []
         if not isinstance(items, list):
             raise malformed(page, "no_items", "neither posts nor a video in the answer")
@@ -76,8 +74,9 @@ class BilibiliAdapter:
 
     def complete(self, page: FeedPage, ask: Ask) -> FeedPage:
         """Ask for the parts of each video that the page names."""
-        looks = _Looks(ask)
+        looks = VideoLooks(ask)
         posts = tuple(looks.completed(post) for post in page.posts)
+        looks.raise_trouble()
         skipped = (*page.skipped, *looks.skipped)
         return page.model_copy(update={"posts": posts, "skipped": skipped})
 
@@ -87,11 +86,11 @@ class BilibiliAdapter:
     def renew(self, ref: str, ask: Ask) -> tuple[Rendition, ...]:
         url, pick = reference_of(ref)
         page = ask(api_request(url))
-        _refuse(page)
-        first, *others = read_offer(page.stream.read(), page.url).addresses_of(pick) or (None,)
-        if first is None:
+        refuse(page)
+        file = read_offer(page.stream.read(), page.url).file(pick)
+        if file is None:
             raise Gone(f"{strike(url)}: {pick} is offered no more", reason="gone_at_source")
-        return (Rendition(url=first, backups=tuple(map(str, others))),)
+        return (_rendition(file),)
 
     def secrets(self, *, token: str | None, cookie: str | None) -> Secrets:
         if token:
@@ -105,15 +104,20 @@ class BilibiliAdapter:
         return Secrets(headers={"Cookie": cookie}, hosts=(API_HOST,))
 
 
-def _data(page: PageInput) -> Item:
-    _refuse(page)
-    return data_of(load_json(page, "an answer of Bilibili's API"), page.url)
-
-
-def _refuse(page: PageInput) -> None:
-    if page.status in REFUSING:
-        raise address_refused(page.url)
-    refuse_risk_page(head(page), page.url)
+def _rendition(file: Stream | PartFile) -> Rendition:
+    first, *others = file.addresses
+    if isinstance(file, PartFile):
+        return Rendition(url=first, size_bytes=file.size_bytes, backups=tuple(others))
+    return Rendition(
+        url=first,
+        width=file.width,
+        height=file.height,
+        bitrate=file.bandwidth or None,
+        size_bytes=file.size_bytes,
+        codecs=file.codecs,
+        quality=file.label,
+        backups=tuple(others),
+    )
 
 
 # --- a page of posts ---
@@ -122,13 +126,20 @@ def _refuse(page: PageInput) -> None:
 def _offset(data: Item, items: list[object], page: PageInput) -> str | None:
     """Where the next page begins. Without a word on it the last post tells, as the site means it;
     an end that nobody told would lose the rest."""
-    if data.get("has_more") in (False, 0, None):
+    if _is_end(data):
         return None
     last = items[-1] if items else None
     offset = text_of(data.get("offset")) or text_of(child(last, "id_str"))
     if offset is None:
-        raise malformed(page, "no_offset", "there are more posts, and nothing tells where")
+        raise malformed(page, "truncated", "nothing tells where more posts are, or that none are")
+    if offset == page.cursor:
+        raise leads_back(page)
     return offset
+
+
+def _is_end(data: Item) -> bool:
+    """Only where it says so: a field that lacks, or is null, says nothing."""
+    return data.get("has_more") in (False, "0", "false")
 
 
 @dataclass(slots=True)
@@ -168,105 +179,3 @@ class _Reading:
 
     def _skip(self, where: str, reason: str) -> None:
         self.skipped.append(Skipped(where=where, reason=reason))
-
-
-# --- videos ---
-
-
-def _video_page(view: Item, page: PageInput) -> FeedPage:
-    """One video as a feed of one post."""
-    media = parts_of(view, page.url)
-    reasons, notes = _oddities(view, len(media))
-    key = line_of(view.get("bvid")) or f"av{text_of(view.get('aid'))}"
-    post = Post(
-        key=key,
-        title=line_of(view.get("title")),
-        text=text_of(view.get("desc")),
-        link=f"https://www.bilibili.com/video/{key}",
-        author=author_of(item_of(view.get("owner"))),
-        created_at=moment_of(view.get("pubdate")),
-        media=() if _leads_elsewhere(view) else media,
-        announced=count_of(view.get("videos")),
-        notes=tuple(notes),
-    )
-    skipped = tuple(Skipped(where=f"post {key[:100]}", reason=reason) for reason in reasons)
-    return FeedPage(posts=(post,), skipped=skipped)
-
-
-def _leads_elsewhere(view: Item) -> str | None:
-    """The reason why its parts are not its own."""
-    if "/bangumi/" in (line_of(view.get("redirect_url")) or ""):
-        return "unsupported:bangumi"
-    return "merged_into_another" if view.get("forward") else None
-
-
-def _oddities(view: Item, parts: int) -> tuple[list[str], list[str]]:
-    """Reasons for what is skipped, and notes."""
-    if (elsewhere := _leads_elsewhere(view)) is not None:
-        return [elsewhere], [f"the video: {elsewhere}"]
-    reasons: list[str] = []
-    notes: list[str] = []
-    announced = count_of(view.get("videos")) or 0
-    if parts < max(announced, 1):
-        reasons.append(f"incomplete: {parts} of {max(announced, 1)}")
-        notes.append(reasons[-1])
-    if item_of(view.get("rights")).get("is_stein_gate") in (1, True):
-        notes.append("an interactive video: only the part that begins it")
-    return reasons, notes
-
-
-@dataclass(slots=True)
-class _Looks:
-    """Asks for each video once, however many posts of the page show it."""
-
-    ask: Ask
-    skipped: list[Skipped] = field(default_factory=list)
-    _views: dict[str, tuple[Item, str] | Permanent] = field(default_factory=dict)
-
-    def completed(self, post: Post) -> Post:
-        place = place_of(post)
-        if place is None:
-            return post
-        number, url = place
-        if url not in self._views:
-            self._views[url] = self._look(url)
-        parts, announced, reasons, notes = _parts(self._views[url])
-        for reason in reasons:
-            self.skipped.append(Skipped(where=f"post {post.key[:100]}", reason=reason))
-        media = (*post.media[:number], *parts, *post.media[number + 1 :])
-        return post.model_copy(
-            update={
-                "media": renumbered(media),
-                "announced": announced and announced + len(media) - len(parts),
-                "notes": (*post.notes, *notes),
-            }
-        )
-
-    def _look(self, url: str) -> tuple[Item, str] | Permanent:
-        """What tells its parts, or why it can't be had. What may pass is raised: the page is read
-        again, for a video that is left out now would not be looked for later."""
-        try:
-            page = self.ask(api_request(url))
-            return _data(page), page.url
-        except Malformed as error:
-            if error.reason in _PASSING:
-                raise Truncated(str(error), reason=error.reason) from error
-            return error
-        except Permanent as error:
-            if error.http_status is not None:
-                raise  # the API says what a video is in its body: a status is about us
-            return error
-
-
-def _parts(
-    seen: tuple[Item, str] | Permanent,
-) -> tuple[tuple[MediaRecord, ...], int | None, list[str], list[str]]:
-    """Media, how many there should be, reasons for what is skipped, notes."""
-    if isinstance(seen, Permanent):
-        return (), None, [seen.reason], [f"its video: {seen}"]
-    view, url = seen
-    parts = parts_of(view, url)
-    reasons, notes = _oddities(view, len(parts))
-    if _leads_elsewhere(view):
-        return (), None, reasons, notes
-    return parts, count_of(view.get("videos")), reasons, notes

@@ -22,6 +22,13 @@ def malformed(page: PageInput, reason: str, words: str) -> Malformed:
     return Malformed(f"{strike(page.url)}: {words}", reason=reason)
 
 
+def leads_back(page: PageInput) -> Malformed:
+    """The error for a page that says that it is followed by itself. Another answer may say better;
+    an end of the list it is not."""
+    words = "its next page is this one once more; will fetch it again"
+    return malformed(page, "truncated", words)
+
+
 def too_large(page: PageInput, bound: str) -> Malformed:
     """The error for a page that would not fit into memory as posts."""
     words = f"more than {bound} in one page; split it, or make it a text list"

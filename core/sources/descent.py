@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from core.errors import Gone, Malformed
+from core.errors import HeadraceError, Malformed, Permanent, Transient
+from core.fetch.answers import error_of
 from core.model.addresses import strike
 from core.model.post import FeedPage, Skipped
 from core.model.request import Request
@@ -20,7 +21,8 @@ MAX_DEPTH = 3  # indexes in indexes
 CHILDREN_HELD = 50
 _HELD_CHARS = 8000  # of those children's addresses together: cursors travel in messages
 
-_GONE = frozenset([404, 410])
+# What an answer says of one page: all but «slower», and what a server means to do better later.
+_OF_ONE_PAGE = frozenset(range(400, 500)) - {408, 420, 425, 429}
 _PASSING = frozenset(["empty", "truncated"])  # another answer may be whole
 
 
@@ -106,8 +108,8 @@ def tree_request(address: str, cursor: str | None, accept: str) -> Request | Non
     place = Place(ask=address) if cursor is None else _place(cursor, address)
     if place.kept or place.ask.startswith("file:"):
         return None
-    # A child that is gone costs only itself, and where there is none the walk has to say so.
-    read_also = _GONE if place.open else frozenset()
+    # A child that is refused costs only itself, and where there is none the walk has to say so.
+    read_also = _OF_ONE_PAGE if place.open else frozenset()
     return Request(place.ask, headers={"Accept": accept}, read_also=read_also)
 
 
@@ -116,20 +118,32 @@ def read_tree(page: PageInput, read: Callable[[PageInput, Place], Reading]) -> F
     reason. Raises `Malformed` for the feed's own page, and for what may be whole another time."""
     place = Place(ask=page.url) if page.cursor is None else _place(page.cursor, page.url)
     try:
-        if page.status in _GONE:
-            raise Gone(f"{strike(page.url)}: status {page.status}", http_status=page.status)
+        if page.status >= 400:
+            raise error_of(page.status, page.headers, strike(page.url), page.read_at)
         reading = read(page, place)
-    except (Malformed, Gone) as error:
+    except Permanent as error:
         if not place.open or error.reason in _PASSING:
             raise
-        return _passed_over(place, error.reason, str(error))
+        return _without(place, error)
     return _placed(reading, page, place)
 
 
-def _passed_over(place: Place, reason: str, words: str) -> FeedPage:
+def passed_over(cursor: str | None, error: HeadraceError) -> FeedPage | None:
+    """The walk without a child that can't be had; None for the feed's own page, and for what says
+    nothing of a single one. An index that can't be had again costs the children that come next."""
+    if cursor is None or not isinstance(error, Permanent | Transient):
+        return None
+    try:
+        place = Place.model_validate_json(cursor)
+    except ValidationError:
+        return None
+    return _without(place, error) if place.open else None
+
+
+def _without(place: Place, error: HeadraceError) -> FeedPage:
     above = place.up()
-    skipped = Skipped(where=strike(place.ask), reason=reason)
-    return FeedPage(posts=(), cursor=_cursor(above), skipped=(skipped,), notes=(words,))
+    skipped = Skipped(where=strike(place.ask), reason=error.reason)
+    return FeedPage(posts=(), cursor=_cursor(above), skipped=(skipped,), notes=(str(error),))
 
 
 def _placed(reading: Reading, page: PageInput, place: Place) -> FeedPage:

@@ -19,10 +19,11 @@ from core.model.addresses import strike
 from core.model.post import FeedPage, MediaKind, Post, Rendition
 from core.model.request import Request
 from core.sources.adapter import Ask, PageInput, Secrets
-from core.sources.body import MAX_ITEMS, malformed, too_large
+from core.sources.body import MAX_ITEMS, leads_back, malformed, too_large
 from core.sources.drafts import PageDraft
 from core.sources.facebook_address import (
     GRAPH_HOST,
+    SECRET,
     api_of,
     asked,
     edge_of,
@@ -45,7 +46,9 @@ from core.sources.facebook_post import read_post
 from core.sources.facebook_ref import read_ref
 from core.sources.facebook_usage import rest_s
 from core.sources.json_page import Item, child
+from core.sources.pasted import refuse_secrets
 from core.sources.resolve import Unusable, resolve
+from core.sources.second_look import asked_once
 from core.sources.values import line_of
 
 _TOKEN = re.compile(r"[!-~]+")  # what one header word can carry
@@ -79,8 +82,12 @@ class FacebookAdapter:
         except (Unsupported, ValueError):
             return False
 
+    def check(self, address: str) -> None:
+        refuse_secrets(address, SECRET)
+
     def request(self, address: str, cursor: str | None) -> Request | None:
         if cursor is None:
+            self.check(address)
             return graph_request(first_address(address))
         if isinstance(resolve(cursor, None), Unusable):
             raise Malformed(f"{strike(address)}: its cursor is no address", reason="bad_cursor")
@@ -115,12 +122,12 @@ class FacebookAdapter:
         node = read_ref(ref)
         is_video = node.kind is MediaKind.VIDEO
         fields = "id,source,format" if is_video else "id,images,picture"
-        answer = ask(graph_request(node_address(node.api, node.id, fields)))
-        found = read_answer(answer, "a photo or video")
+        url = node_address(node.api, node.id, fields)
+        found = asked_once(lambda: read_answer(ask(graph_request(url)), "a photo or video"))
         renditions = video_renditions(found) if is_video else picture_renditions(found)
         if not renditions:
             raise Gone(
-                f"{strike(answer.url)}: the {node.kind} is there, but names no file any more",
+                f"{strike(url)}: the {node.kind} is there, but names no file any more",
                 reason="gone_at_source",
             )
         return renditions
@@ -149,6 +156,8 @@ def _read(page: PageInput, body: Item, nodes: Sequence[object]) -> FeedPage:
     if isinstance(cursor, Unusable):
         draft.skip("next page", cursor.reason)
         cursor = None
+    if cursor is not None and cursor == page.cursor:
+        raise leads_back(page)
     found = draft.finish(cursor)
     update = {"newest_first": _newest_first(found.posts), "rest_s": rest_s(page.headers)}
     return found.model_copy(update=update)

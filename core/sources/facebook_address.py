@@ -33,7 +33,7 @@ _VIDEO_FIELDS = (
 )
 _FIELDS = {"photos": PHOTO_FIELDS, "videos": _VIDEO_FIELDS, "video_reels": _VIDEO_FIELDS}
 
-_SECRET = frozenset(["access_token", "appsecret_proof", "client_secret"])
+SECRET = frozenset(["access_token", "appsecret_proof", "client_secret"])
 _VERSIONED = re.compile(r"(?P<root>(?:/[^/]+)*?/v\d+\.\d+)(?:/.*)?")
 _NODE = re.compile(r"/(?P<node>[^/]+)(?:/(?P<edge>[a-z_]+))?/?")
 _ID_AT_END = re.compile(r".+-(\d{8,})")  # «Harbour-Lantern-Club-900100200300401»
@@ -171,7 +171,7 @@ def _limit(query: Mapping[str, str], default: int = POSTS_AT_ONCE) -> int:
 def _query(url: str) -> dict[str, str]:
     """The parameters that are no secret."""
     pairs = parse_qsl(urlsplit(url).query, keep_blank_values=True)
-    return {name: value for name, value in pairs if name.lower() not in _SECRET}
+    return {name: value for name, value in pairs if name.lower() not in SECRET}
 
 
 def _with_query(url: str, query: Mapping[str, str]) -> str:

@@ -19,7 +19,7 @@ from core.model.addresses import strike
 from core.model.request import Request
 from core.sources.adapter import PageInput
 from core.sources.facebook_usage import rest_s
-from core.sources.json_page import Item, child, load_json
+from core.sources.json_page import SOURCE_JSON_BYTES, Item, child, load_json
 from core.sources.values import count_of, line_of
 
 TOO_MUCH = "too_much_asked"  # the reason of a refusal that fewer posts or fields would not meet
@@ -54,7 +54,7 @@ def read_answer(page: PageInput, what: str) -> Item:
     """The object that an answer is. Raises what a refusal in it means, whatever its status; and
     `Malformed` for a successful answer that can't be read."""
     try:
-        body = load_json(page, what)
+        body = load_json(page, what, max_bytes=SOURCE_JSON_BYTES)
     except Malformed as error:
         if page.status < 400:
             raise

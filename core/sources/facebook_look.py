@@ -1,30 +1,34 @@
 """The second look at a page of posts: pictures in full size, and the rest of albums that may be
-cut. What can't be had costs its own post a note; what concerns the source is raised."""
+cut. What can't be had costs its own post a note; what concerns the source is raised, and so is what
+may pass: a picture that is kept small for it would stay so."""
 
 from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 
-from core.errors import Permanent, ServerTrouble
+from core.errors import HeadraceError, Permanent, ServerTrouble
 from core.model.post import FeedPage, MediaKind, MediaRecord, Post, Rendition, Skipped
 from core.sources.adapter import Ask, PageInput
 from core.sources.facebook_address import (
     MOST_AT_ONCE,
     PHOTO_FIELDS,
     asked,
+    half_as_many,
     next_address,
     node_address,
     nodes_address,
 )
-from core.sources.facebook_answer import graph_request, read_answer
+from core.sources.facebook_answer import TOO_MUCH, graph_request, read_answer
 from core.sources.facebook_node import Draft, once, photo_record, picture_renditions
 from core.sources.facebook_post import placed
 from core.sources.facebook_ref import Ref, read_ref
 from core.sources.facebook_usage import rest_s
 from core.sources.json_page import Item, child, item_of, items_of
 from core.sources.resolve import Unusable
+from core.sources.second_look import PASSING, asked_twice
 from core.sources.values import text_of
 
 IDS_AT_ONCE = 50  # the API takes no more in one request
@@ -33,9 +37,7 @@ IDS_AT_ONCE = 50  # the API takes no more in one request
 MOST_SPLITS, FIRST_SPLITS = 20, 6
 MOST_ALBUM_PAGES = 5  # of `MOST_AT_ONCE` photos
 
-# What a note can stand for: answers about these nodes. Timeouts and all that is postponed say
-# something about the source.
-_OF_THE_NODES = (Permanent, ServerTrouble)
+_OF_THE_NODES = (Permanent, *PASSING)  # what a note can stand for
 
 FullSizes = dict[str, tuple[Rendition, ...] | str]  # by photo id: the sizes, or why there are none
 
@@ -106,7 +108,7 @@ class SecondLook:
         api, _, ident = album.rpartition("/")
         url = asked(node_address(api, f"{ident}/photos", PHOTO_FIELDS), MOST_AT_ONCE)
         for _ in range(MOST_ALBUM_PAGES):
-            body, answer = self._read(url, "an album's photos")
+            body, answer = self._album_page(url)
             for node in items_of(body.get("data")):
                 if text_of(node.get("page_story_id")) in (None, post.key):
                     record = photo_record(node, Draft(post.key, api))
@@ -118,6 +120,18 @@ class SecondLook:
                 return
             url = following
         notes.append(f"its album has more than {MOST_ALBUM_PAGES * MOST_AT_ONCE} photos")
+
+    def _album_page(self, url: str) -> tuple[Item, PageInput]:
+        """A page of an album, or of half as many photos where that is more than the API gives."""
+        while True:
+            try:
+                ask = partial(self._read, url, "an album's photos")
+                return asked_twice(ask, lasting=TOO_MUCH)
+            except ServerTrouble as error:
+                smaller = half_as_many(url) if error.reason == TOO_MUCH else None
+                if smaller is None:
+                    raise
+                url = smaller
 
     # --- full size ---
 
@@ -136,6 +150,9 @@ class SecondLook:
             try:
                 found |= self._batch(api, ids)
             except _OF_THE_NODES as error:
+                is_one = len(ids) == 1 and self._splits > 0
+                if not (is_one or _splits(error)):
+                    raise
                 if halves := self._halves(ids, found):
                     batches += [(api, half) for half in halves]
                 else:
@@ -151,7 +168,8 @@ class SecondLook:
         return ids[:middle], ids[middle:]
 
     def _batch(self, api: str, ids: list[str]) -> FullSizes:
-        body, _ = self._read(nodes_address(api, ids, "id,images"), "photos by id")
+        url = nodes_address(api, ids, "id,images")
+        body, _ = asked_twice(lambda: self._read(url, "photos by id"), lasting=TOO_MUCH)
         return {ident: picture_renditions(item_of(body.get(ident))) or "no_images" for ident in ids}
 
     def _read(self, url: str, what: str) -> tuple[Item, PageInput]:
@@ -160,6 +178,12 @@ class SecondLook:
         if rest is not None:
             self._rests.append(rest)
         return read_answer(answer, what), answer
+
+
+def _splits(error: HeadraceError) -> bool:
+    """Whether fewer photos may be had where so many are not: one that is not to be had fails them
+    all. Trouble that passes is no photo's."""
+    return isinstance(error, Permanent) or error.reason == TOO_MUCH
 
 
 def _ref_of(record: MediaRecord) -> Ref | None:

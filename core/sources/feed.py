@@ -1,23 +1,24 @@
 """Any open format: tells RSS, JSON Feed, sitemap, IIIF and list apart by the first bytes, not by
-header or name, and leaves the reading to their adapters. Its cursor is "ADAPTER CURSOR": pages keep
-their kind."""
+header or name, and leaves the reading to their adapters; an address may be a media itself too. Its
+cursor is "ADAPTER CURSOR": pages keep their kind."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
 
-from core.errors import Malformed
+from core.errors import HeadraceError, Malformed
 from core.model.addresses import strike
 from core.model.post import FeedPage
 from core.model.request import Request
-from core.sources.adapter import Adapter, PageInput
+from core.sources.adapter import Adapter, PageInput, PassesOver
 from core.sources.body import behind_prologue, head, malformed, refuse_unreadable
 from core.sources.iiif import IiifAdapter
 from core.sources.json_page import DECODER
 from core.sources.jsonfeed import JsonFeedAdapter
 from core.sources.list_rows import delimiter_of
 from core.sources.lists import ListAdapter
+from core.sources.one_media import one_media
 from core.sources.rss import RssAdapter
 from core.sources.sitemap import SitemapAdapter
 
@@ -48,7 +49,7 @@ class FeedAdapter:
     name = "feed"
     many_hosts = True  # it may be a list
     stop_after_known = 1
-    about = "any of the open formats: told apart by the first bytes"
+    about = "any of the open formats, or one media itself: told apart by the first bytes"
     example = "https://site.example/feed"
 
     def request(self, address: str, cursor: str | None) -> Request | None:
@@ -60,12 +61,23 @@ class FeedAdapter:
     def parse(self, page: PageInput) -> FeedPage:
         if page.cursor is not None:
             adapter, inner = _split(page.cursor, page.url)
+        elif (alone := one_media(page)) is not None:
+            return alone
         else:
             adapter, inner = told_apart(page), None
-        read = adapter.parse(replace(page, cursor=inner))
-        if read.cursor is None:
-            return read
-        return read.model_copy(update={"cursor": f"{adapter.name} {read.cursor}"})
+        return _of_kind(adapter, adapter.parse(replace(page, cursor=inner)))
+
+    def passed_over(self, cursor: str | None, error: HeadraceError) -> FeedPage | None:
+        name, _, inner = (cursor or "").partition(" ")
+        adapter = KINDS.get(name)
+        found = adapter.passed_over(inner, error) if isinstance(adapter, PassesOver) else None
+        return _of_kind(adapter, found) if adapter and found else None
+
+
+def _of_kind(adapter: Adapter, read: FeedPage) -> FeedPage:
+    if read.cursor is None:
+        return read
+    return read.model_copy(update={"cursor": f"{adapter.name} {read.cursor}"})
 
 
 def _split(cursor: str, address: str) -> tuple[Adapter, str]:
@@ -83,7 +95,10 @@ def told_apart(page: PageInput) -> Adapter:
     plain = first.replace(b"\0", b"").lstrip()  # UTF-16 shows its ASCII so
     name = _name_of(plain)
     if name is None:
-        words = "neither RSS, Atom, JSON Feed, sitemap nor IIIF, nor a list of http addresses"
+        words = (
+            "neither RSS, Atom, JSON Feed, sitemap nor IIIF, nor a list of http addresses, nor a "
+            "picture, video or manifest itself"
+        )
         raise malformed(page, "unknown_format", words)
     return KINDS[name]
 

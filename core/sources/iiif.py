@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from core.errors import HeadraceError
 from core.model.post import Author, FeedPage
 from core.model.request import Request
 from core.sources.adapter import PageInput
 from core.sources.body import MAX_ITEMS, malformed, too_large
-from core.sources.descent import Place, Reading, read_tree, tree_request
+from core.sources.descent import Place, Reading, passed_over, read_tree, tree_request
 from core.sources.drafts import MediaDraft, PageDraft
 from core.sources.iiif_canvas import About, read_canvas
 from core.sources.iiif_words import id_of, label_of, type_of
@@ -38,6 +39,9 @@ class IiifAdapter:
 
     def parse(self, page: PageInput) -> FeedPage:
         return read_tree(page, _read)
+
+    def passed_over(self, cursor: str | None, error: HeadraceError) -> FeedPage | None:
+        return passed_over(cursor, error)
 
 
 def _read(page: PageInput, _place: Place) -> Reading:

@@ -14,7 +14,7 @@ from core.sources.iiif_words import id_of, label_of, type_of
 from core.sources.json_page import Item, items_of
 from core.sources.media_types import UNSUPPORTED, MediaType, media_type
 from core.sources.resolve import Unusable, resolve
-from core.sources.values import count_of, digest_of, line_of, number_of
+from core.sources.values import count_of, digest_of, kept_key, line_of, number_of
 
 Body = Item
 
@@ -47,7 +47,7 @@ def read_canvas(canvas: Item, base: str | None, about: About, draft: MediaDraft)
     label = label_of(canvas.get("label"))
     titles = dict.fromkeys(filter(None, (about.title, label)))
     return Post(
-        key=id_of(canvas) or digest_of([json.dumps(canvas, sort_keys=True)]),
+        key=kept_key(id_of(canvas) or digest_of([json.dumps(canvas, sort_keys=True)])),
         title=line_of(": ".join(titles)),
         link=about.link,
         author=about.author,

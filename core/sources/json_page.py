@@ -10,6 +10,7 @@ from core.sources.adapter import PageInput
 from core.sources.body import malformed, read_body
 
 MAX_JSON_BYTES = 32 * 1024**2  # read as a whole, it takes up to twenty times its size
+SOURCE_JSON_BYTES = 8 * 1024**2  # of a named source: a page of a hundred posts has less than one
 
 Item = Mapping[str, object]
 
@@ -36,18 +37,18 @@ def items_of(value: object) -> Iterator[Item]:
         yield from (one for one in value if isinstance(one, dict))
 
 
-def load_json(page: PageInput, what: str) -> Item:
+def load_json(page: PageInput, what: str, *, max_bytes: int = MAX_JSON_BYTES) -> Item:
     """The object that a page is. `what` was expected, for the error. Raises as `load_value`."""
-    found = load_value(page)
+    found = load_value(page, max_bytes=max_bytes)
     if not isinstance(found, dict):
         raise malformed(page, "not_a_feed", f"its JSON is no object; {what} was expected")
     return found
 
 
-def load_value(page: PageInput) -> object:
+def load_value(page: PageInput, *, max_bytes: int = MAX_JSON_BYTES) -> object:
     """Whatever a page is. Raises `Malformed`, with the reason `truncated` for a page that is cut:
     what is lost may be the address of the next one."""
-    text = _decoded(read_body(page, max_bytes=MAX_JSON_BYTES), page)
+    text = _decoded(read_body(page, max_bytes=max_bytes), page)
     try:
         found, end = DECODER.raw_decode(text)
     except RecursionError as error:

@@ -12,7 +12,7 @@ from core.sources.dates import read_date
 from core.sources.drafts import MediaDraft, Offer
 from core.sources.media_rss import file_offer
 from core.sources.resolve import Unusable, resolve
-from core.sources.values import digest_of, line_of, number_of, text_of
+from core.sources.values import digest_of, kept_key, line_of, number_of, text_of
 
 Item = Mapping[str, object]
 
@@ -25,7 +25,7 @@ def read_item(item: Item, base: str | None, draft: MediaDraft) -> Post:
     created = _date(item, ("date_published", "date_modified"), draft)
     texts = (text_of(item.get(name)) for name in ("content_text", "content_html", "summary"))
     return Post(
-        key=text_of(item.get("id")) or link or text_of(item.get("url")) or _digest(item),
+        key=kept_key(text_of(item.get("id")) or link or text_of(item.get("url")) or _digest(item)),
         title=line_of(item.get("title")),
         text=next(filter(None, texts), None),
         link=link,

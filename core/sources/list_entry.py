@@ -11,7 +11,7 @@ from core.model.post import Author, MediaRecord, Post, Rendition
 from core.sources.dates import read_date
 from core.sources.media_types import by_extension
 from core.sources.resolve import Unusable, resolve
-from core.sources.values import count_of, hash_of, line_of, text_of
+from core.sources.values import count_of, hash_of, kept_key, line_of, text_of
 
 ADDRESS = "url"  # the column that every row needs
 
@@ -60,9 +60,10 @@ def _post(address: str, columns: Mapping[str, object]) -> Post | Unusable:
     kind = by_extension(url)
     if isinstance(kind, Unusable):
         return kind
+    key = kept_key(url)
     if not columns:
         rendition = Rendition(url=url, manifest=kind.manifest)
-        return Post(key=url, media=(MediaRecord(kind=kind.kind, renditions=(rendition,)),))
+        return Post(key=key, media=(MediaRecord(kind=kind.kind, renditions=(rendition,)),))
     rendition = Rendition(
         url=url,
         manifest=kind.manifest,
@@ -70,16 +71,16 @@ def _post(address: str, columns: Mapping[str, object]) -> Post | Unusable:
         height=count_of(columns.get("height")),
     )
     record = MediaRecord(kind=kind.kind, renditions=(rendition,), hashes=_hashes(columns))
-    return _described(url, record, columns)
+    return _described(key, record, columns)
 
 
-def _described(url: str, record: MediaRecord, columns: Mapping[str, object]) -> Post:
+def _described(key: str, record: MediaRecord, columns: Mapping[str, object]) -> Post:
     told = columns.get("created_at")
     created = None if _says_nothing(told) else _moment(told)
     lost = created is None and not _says_nothing(told)
     texts = (columns.get(name) for name in _TEXTS)
     return Post(
-        key=url,
+        key=key,
         title=line_of(_or_none(columns.get("title"))),
         text=next((text for told in texts if (text := text_of(_or_none(told)))), None),
         author=_author(columns.get("author")),

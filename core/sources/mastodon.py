@@ -12,7 +12,7 @@ from core.sources.adapter import PageInput
 from core.sources.body import malformed
 from core.sources.dates import read_date
 from core.sources.drafts import MediaDraft, Offer, PageDraft
-from core.sources.json_page import Item, child, item_of, items_of, load_value
+from core.sources.json_page import SOURCE_JSON_BYTES, Item, child, item_of, items_of, load_value
 from core.sources.resolve import Unusable, base_of, resolve
 from core.sources.rss import page_request
 from core.sources.values import count_of, line_of, text_of
@@ -37,7 +37,7 @@ class MastodonAdapter:
         return page_request(address, cursor, "application/json")
 
     def parse(self, page: PageInput) -> FeedPage:
-        statuses = load_value(page)
+        statuses = load_value(page, max_bytes=SOURCE_JSON_BYTES)
         if not isinstance(statuses, list):
             raise malformed(page, "not_a_feed", "its JSON is no list; one of statuses was expected")
         draft = PageDraft()

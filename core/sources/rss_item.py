@@ -12,7 +12,7 @@ from core.sources.dates import read_date
 from core.sources.drafts import MediaDraft
 from core.sources.media_rss import gather_media, relation
 from core.sources.resolve import resolve
-from core.sources.values import digest_of, line_of, text_of
+from core.sources.values import digest_of, kept_key, line_of, text_of
 from core.sources.xml_names import BASE, children, first_text
 
 _CREATED = ("pubDate", "atom:published", "atom:issued", "dc:date", "atom:updated", "atom:modified")
@@ -27,10 +27,12 @@ def read_item(item: Element, base: str | None, draft: MediaDraft) -> Post:
     link = resolved if isinstance(resolved, str) else None
     created, updated = _date(item, _CREATED, draft), _date(item, _UPDATED, draft)
     return Post(
-        key=text_of(first_text(item, "guid", "atom:id"))
-        or link
-        or text_of(address)
-        or _digest(item),
+        key=kept_key(
+            text_of(first_text(item, "guid", "atom:id"))
+            or link
+            or text_of(address)
+            or _digest(item)
+        ),
         title=line_of(first_text(item, "title", "atom:title")),
         text=text_of(
             first_text(item, "content:encoded", "description", "atom:content", "atom:summary")

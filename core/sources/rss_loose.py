@@ -13,7 +13,7 @@ from core.sources.dates import read_date
 from core.sources.drafts import MediaDraft, Offer
 from core.sources.media_rss import content_offer, file_offer
 from core.sources.resolve import Unusable, resolve
-from core.sources.values import digest_of, line_of, text_of
+from core.sources.values import digest_of, kept_key, line_of, text_of
 
 MAX_LOOSE_BYTES = 2 * 1024**2  # its patterns take long on large bodies
 
@@ -80,7 +80,7 @@ def read_entry(entry: Mapping[str, Any], base: str | None, draft: MediaDraft) ->
     usable = link if isinstance(link, str) else None
     urls = [media.renditions[0].url for media in draft.media]
     return Post(
-        key=text_of(entry.get("id")) or usable or digest_of([title, text, told, *urls]),
+        key=kept_key(text_of(entry.get("id")) or usable or digest_of([title, text, told, *urls])),
         title=title,
         text=text,
         link=usable,

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from core.errors import HeadraceError
 from core.model.post import FeedPage, Post, Skipped
 from core.model.request import Request
 from core.sources.adapter import PageInput
 from core.sources.body import MAX_ITEMS, malformed, read_body, too_large
-from core.sources.descent import Place, Reading, read_tree, tree_request
+from core.sources.descent import Place, Reading, passed_over, read_tree, tree_request
 from core.sources.drafts import MediaDraft, PageDraft
 from core.sources.resolve import Unusable, resolve
 from core.sources.sitemap_url import read_url
@@ -41,6 +42,9 @@ class SitemapAdapter:
 
     def parse(self, page: PageInput) -> FeedPage:
         return read_tree(page, _read)
+
+    def passed_over(self, cursor: str | None, error: HeadraceError) -> FeedPage | None:
+        return passed_over(cursor, error)
 
 
 def _read(page: PageInput, place: Place) -> Reading:

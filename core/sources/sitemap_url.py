@@ -13,7 +13,7 @@ from core.sources.dates import read_date
 from core.sources.drafts import MediaDraft, Offer
 from core.sources.media_types import media_type
 from core.sources.resolve import Unusable, resolve
-from core.sources.values import digest_of, line_of, number_of, text_of
+from core.sources.values import digest_of, kept_key, line_of, number_of, text_of
 from core.sources.xml_names import children, first_text
 
 
@@ -30,7 +30,7 @@ def read_url(element: Element, base: str | None, draft: MediaDraft, now: float) 
     address = resolve(first_text(element, "loc"), base)
     link = address if isinstance(address, str) else None
     return Post(
-        key=link or text_of(first_text(element, "loc")) or digest_of(element.itertext()),
+        key=kept_key(link or text_of(first_text(element, "loc")) or digest_of(element.itertext())),
         text=_description(videos),
         link=link,
         author=next(filter(None, map(_uploader, videos)), None),

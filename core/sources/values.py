@@ -8,8 +8,11 @@ import math
 import re
 from collections.abc import Iterable
 
+from core.model.addresses import STRUCK, strike
+
 MAX_LINE_CHARS = 1000  # titles and names travel in messages, which stay small
 
+_ADDRESS = re.compile("https?://", re.IGNORECASE)
 _NUMBER = re.compile(r"\d{1,15}(?:\.\d{1,15})?")
 _HEX_DIGITS = {"md5": 32, "sha1": 40, "sha224": 56, "sha256": 64, "sha384": 96, "sha512": 128}
 
@@ -56,6 +59,17 @@ def hash_of(algorithm: object, digest: object) -> dict[str, str]:
     if len(text) != _HEX_DIGITS.get(name) or not re.fullmatch("[0-9a-f]+", text):
         return {}
     return {name: text}
+
+
+def kept_key(key: str) -> str:
+    """A key as a record may keep it. An address with secrets in it goes without them, and with a
+    digest of the whole: two that differ by nothing else may be two pictures."""
+    if not _ADDRESS.match(key):
+        return key
+    kept = strike(key)
+    if STRUCK not in kept and "@" not in key.partition("//")[2].partition("/")[0]:
+        return key
+    return f"{kept}#{digest_of([key])}"
 
 
 def digest_of(parts: Iterable[str | None]) -> str:

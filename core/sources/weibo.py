@@ -15,6 +15,7 @@ from core.model.post import FeedPage, Rendition
 from core.model.request import Request
 from core.sources.adapter import Ask, PageInput, Secrets
 from core.sources.body import malformed
+from core.sources.pasted import refuse_secrets
 from core.sources.weibo_address import (
     Shape,
     first_address,
@@ -29,6 +30,7 @@ from core.sources.weibo_look import completed, renewed
 from core.sources.weibo_mobile import read_container
 from core.sources.weibo_open import read_timeline
 
+_TOKEN = ("access_token",)
 _API_HOSTS = ("api.weibo.com", "c.api.weibo.com")
 _WEB_HOSTS = ("weibo.com", "www.weibo.com", "m.weibo.cn")
 _READERS = {
@@ -61,7 +63,12 @@ class WeiboAdapter:
         except Unsupported:
             return False
 
+    def check(self, address: str) -> None:
+        refuse_secrets(address, _TOKEN)
+
     def request(self, address: str, cursor: str | None) -> Request | None:
+        if cursor is None:
+            self.check(address)
         url = page_address(address, cursor)
         shape = shape_of(url)
         assert shape is not None  # noqa: S101 - `page_address` gives no other
@@ -105,7 +112,7 @@ def _shape_of_feed(feed: str) -> Shape | None:
 def _with_token(token: str) -> Secrets:
     if not _WORD.fullmatch(token):
         raise Misconfigured("weibo: the token has blanks or other letters; write it alone")
-    return Secrets(query={"access_token": token}, hosts=_API_HOSTS)
+    return Secrets(query=dict.fromkeys(_TOKEN, token), hosts=_API_HOSTS)
 
 
 def _with_cookie(cookie: str) -> Secrets:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from core.model.post import FeedPage
 from core.sources.adapter import PageInput
+from core.sources.body import leads_back
 from core.sources.json_page import Item, child, item_of, items_of
 from core.sources.values import line_of, text_of
 from core.sources.weibo_address import asked_by, cursor_of, read_cursor
@@ -105,6 +106,8 @@ def _ordered(ids: object, infos: Item) -> list[tuple[str, object]]:
 def _next(page: PageInput, since_id: str) -> str:
     """Both by number and by the id to go on from: the site asks so itself."""
     asked = read_cursor(page.cursor) if page.cursor else asked_by(page.url)
+    if since_id == asked.get("since_id"):
+        raise leads_back(page)
     told = asked.get("page", "")
     number = int(told) if told.isascii() and told.isdigit() and len(told) < 10 else 1
     return cursor_of({"page": str(number + 1), "since_id": since_id})

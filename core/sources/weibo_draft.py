@@ -12,6 +12,7 @@ from core.model.post import MediaKind, MediaRecord, Rendition, Skipped
 from core.sources.adapter import PageInput
 from core.sources.media_types import extension_of
 from core.sources.resolve import Unusable, base_of, resolve
+from core.sources.values import kept_key
 from core.sources.weibo_address import REFERERS, Shape, is_of_site
 from core.sources.weibo_ref import Ref
 
@@ -109,7 +110,7 @@ class PostDraft:
         record = MediaRecord(
             kind=MediaKind.IMAGE,
             renditions=tuple(found),
-            key=key or stem or found[0].url,
+            key=key or stem or kept_key(found[0].url),
             referer=self.place.referer,
         )
         self._keep(what, record, beside=beside)
@@ -179,4 +180,4 @@ def _key_of_video(url: str) -> str:
     the files of all qualities share a `media_id`."""
     file = parameter(url, "livephoto") or url
     named = parameter(file, "media_id") or parameter(file, "fid")
-    return named or file.partition("?")[0].partition("://")[2].partition("/")[2] or url
+    return named or file.partition("?")[0].partition("://")[2].partition("/")[2] or kept_key(url)

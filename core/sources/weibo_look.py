@@ -4,12 +4,13 @@ source is raised."""
 
 from __future__ import annotations
 
-from core.errors import EmptyBody, Gone, Permanent, ServerTrouble, Truncated
+from core.errors import Gone, HeadraceError, Permanent
 from core.model.addresses import strike
 from core.model.post import FeedPage, Post, Rendition, Skipped
 from core.sources.adapter import Ask, PageInput
 from core.sources.body import malformed
 from core.sources.json_page import item_of
+from core.sources.second_look import ENOUGH_IN_TROUBLE, PASSING, asked_once, asked_twice
 from core.sources.weibo_address import Shape, post_address, shape_of, weibo_request
 from core.sources.weibo_ajax import read_ajax
 from core.sources.weibo_answer import GONE, read_answer
@@ -18,21 +19,18 @@ from core.sources.weibo_mobile import read_mobile
 from core.sources.weibo_post import incomplete, is_deleted, key_of, missing_of
 from core.sources.weibo_ref import read_ref
 
-# What a note can stand for: answers about one post. Timeouts and all that is postponed say
-# something about the source.
-_PASSING = (ServerTrouble, Truncated, EmptyBody)
-_OF_THE_POST = (Permanent, *_PASSING)
+_OF_THE_POST = (Permanent, *PASSING)  # what a note can stand for
 
 
 def completed(page: FeedPage, ask: Ask) -> FeedPage:
     """The page with all that could be had."""
-    posts, skipped = [], list(page.skipped)
+    posts, skipped, looks = [], list(page.skipped), _Looks(ask)
     for post in page.posts:
         address = post_address(post.link) if post.link else None
         if not missing_of(post) or address is None or _is_told(post):
             posts.append(post)
             continue
-        whole, why = _looked_at(post, address, ask)
+        whole, why = looks.at(post, address)
         if len(whole.media) > len(post.media):
             skipped = [one for one in skipped if not _is_of(one, post)]
         if missing_of(whole):
@@ -41,25 +39,26 @@ def completed(page: FeedPage, ask: Ask) -> FeedPage:
             note = f"{note} ({why})" if why else note
             whole = whole.model_copy(update={"notes": (*whole.notes, note)})
         posts.append(whole)
+    looks.raise_trouble()
     return page.model_copy(update={"posts": tuple(posts), "skipped": tuple(skipped)})
 
 
 def renewed(ref_text: str, ask: Ask) -> tuple[Rendition, ...]:
     """Today's addresses of one media. Raises `Gone` where its post has it no more."""
     ref = read_ref(ref_text)
-    answer = ask(weibo_request(ref.post, ref.shape))
-    for media in read_shown(answer, ref.shape).media:
+    post = asked_once(lambda: read_shown(ask(weibo_request(ref.post, ref.shape)), ref.shape))
+    for media in post.media:
         if media.key == ref.key:
             return media.renditions
     raise Gone(
-        f"{strike(answer.url)}: the post is there, but has media {ref.key} no more",
+        f"{strike(ref.post)}: the post is there, but has media {ref.key} no more",
         reason="gone_at_source",
     )
 
 
 def read_shown(answer: PageInput, shape: Shape) -> Post:
     """The one post of an answer. Raises `Gone` for one that was deleted."""
-    body = read_answer(answer, shape)
+    body = read_answer(answer, shape, one_post=True)
     status = item_of(body.get("data")) or body
     if is_deleted(status) or not body:
         raise Gone(f"{strike(answer.url)}: the post is deleted", reason=GONE)
@@ -73,27 +72,42 @@ def read_shown(answer: PageInput, shape: Shape) -> Post:
     return post
 
 
-def _looked_at(post: Post, address: str, ask: Ask) -> tuple[Post, str | None]:
-    """The post with what a second look finds; else as it was, and why."""
-    try:
-        found = _asked_twice(address, ask)
-    except _OF_THE_POST as error:
-        return post, f"its own page: {error.reason}"
-    if found.key != post.key or len(found.media) <= len(post.media):
-        return post, None
-    told = [count for count in (post.announced, found.announced) if count is not None]
-    return post.model_copy(update={"media": found.media, "announced": max(told)}), None
+class _Looks:
+    """The looks of one page at its posts."""
 
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+        self._had = 0
+        self._in_trouble: list[HeadraceError] = []
 
-def _asked_twice(address: str, ask: Ask) -> Post:
-    """What may pass is given a second chance, since a post that is noted as incomplete stays so."""
-    shape = shape_of(address)
-    assert shape is not None  # noqa: S101 - `post_address` builds no other
-    request = weibo_request(address, shape)
-    try:
-        return read_shown(ask(request), shape)
-    except _PASSING:
-        return read_shown(ask(request), shape)
+    def at(self, post: Post, address: str) -> tuple[Post, str | None]:
+        """The post with what a second look finds; else as it was, and why."""
+        try:
+            found = asked_twice(lambda: self._shown(address))
+        except _OF_THE_POST as error:
+            self._count(error)
+            return post, f"its own page: {error.reason}"
+        self._had += 1
+        if found.key != post.key or len(found.media) <= len(post.media):
+            return post, None
+        told = [count for count in (post.announced, found.announced) if count is not None]
+        return post.model_copy(update={"media": found.media, "announced": max(told)}), None
+
+    def raise_trouble(self) -> None:
+        """Raise what every look of several met: it is no post's own, and the page is read again."""
+        if not self._had and len(self._in_trouble) >= ENOUGH_IN_TROUBLE:
+            raise self._in_trouble[-1]
+
+    def _count(self, error: HeadraceError) -> None:
+        if isinstance(error, PASSING):
+            self._in_trouble.append(error)
+        else:
+            self._had += 1
+
+    def _shown(self, address: str) -> Post:
+        shape = shape_of(address)
+        assert shape is not None  # noqa: S101 - `post_address` builds no other
+        return read_shown(self._ask(weibo_request(address, shape)), shape)
 
 
 def _is_told(post: Post) -> bool:

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from core.model.post import FeedPage
 from core.sources.adapter import PageInput
-from core.sources.body import malformed
+from core.sources.body import leads_back, malformed
 from core.sources.json_page import Item, child, item_of, items_of
 from core.sources.values import line_of
 from core.sources.weibo_address import asked_by, container_of, cursor_of, read_cursor
@@ -127,13 +127,15 @@ def _of_index(page: PageInput, data: Item) -> str:
 
 
 def _next(page: PageInput, info: Item, container: str | None) -> str | None:
-    """By the id to go on from, else by the number of the page that comes."""
+    """By the id to go on from, else by the number of the page that comes. Raises `Malformed` where
+    all that is told leads back to this page: a list ends with a word, and may not look whole."""
     own = line_of(info.get("containerid")) or container
-    for name in ("since_id", "page"):
-        told = line_of(info.get(name))
-        if told and told != "0":
-            before = read_cursor(page.cursor).get(name) if page.cursor else None
-            if told == before:  # it leads back to where we are
-                return None
-            return cursor_of(({"containerid": own} if own else {}) | {name: told})
+    asked = read_cursor(page.cursor) if page.cursor else {}
+    told = {name: line_of(info.get(name)) for name in ("since_id", "page")}
+    ways = {name: to for name, to in told.items() if to and to != "0"}
+    for name, to in ways.items():
+        if to != asked.get(name):
+            return cursor_of(({"containerid": own} if own else {}) | {name: to})
+    if ways:
+        raise leads_back(page)
     return None

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from core.model.post import FeedPage, Rendition
 from core.sources.adapter import PageInput
+from core.sources.body import leads_back
 from core.sources.json_page import Item, items_of
 from core.sources.media_types import extension_of
 from core.sources.resolve import Unusable
@@ -49,7 +50,10 @@ def read_timeline(page: PageInput, body: Item, place: Place) -> FeedPage:
         else:
             draft.add(status, f"item {number}", _read)
     is_news = any(ident != asked.get("max_id") for ident in ids)
-    return draft.finish(_next(body, ids, asked) if is_news else None)
+    following = _next(body, ids, asked) if is_news else None
+    if following is not None and read_cursor(following)["max_id"] == asked.get("max_id"):
+        raise leads_back(page)
+    return draft.finish(following)
 
 
 def _read(status: Item, where: str, place: Place) -> Found:
@@ -84,7 +88,7 @@ def _sizes(draft: PostDraft, raw: object, single: str | None) -> Iterator[Rendit
         yield draft.rendition(address)
         return
     for name in _SIZES:
-        yield draft.rendition(_SIZE.sub(f"/{name}/", address, count=1))
+        yield draft.rendition(_SIZE.sub(f"/{name}/", address, count=1), quality=name)
 
 
 def _stem(url: str) -> str:

@@ -18,7 +18,7 @@ def add_desktop(draft: PostDraft, told: Item, ident: str | None, *, beside: bool
     """An entry of `pic_infos`."""
     ident = line_of(told.get("pic_id")) or ident
     what = f"picture {ident}" if ident else "a picture"
-    sizes = (_size(draft, told.get(name)) for name in _SIZES)
+    sizes = (_size(draft, told.get(name), name) for name in _SIZES)
     key = draft.picture(what, sizes, key=ident, beside=beside)
     if line_of(told.get("type")) == "livephoto":
         _add_motion(draft, what, told.get("video"), key)
@@ -34,7 +34,7 @@ def add_mobile(draft: PostDraft, pics: object, older_films: object) -> None:
         if line_of(told.get("type")) == "video":
             _add_mixed_video(draft, what, told, ident)
             continue
-        sizes = (_size(draft, told.get("large")), _size(draft, told))
+        sizes = (_size(draft, told.get("large"), "large"), _size(draft, told))
         key = draft.picture(what, sizes, key=ident)
         if number in films:
             _add_motion(draft, what, films.pop(number), key)
@@ -84,10 +84,13 @@ def _texts(raw: object) -> list[str]:
     return [one for one in raw if isinstance(one, str) and one] if isinstance(raw, list) else []
 
 
-def _size(draft: PostDraft, raw: object) -> Rendition | None:
+def _size(draft: PostDraft, raw: object, name: str | None = None) -> Rendition | None:
     """One size; widths and heights stand beside the address or in `geo`, some as text."""
     told = item_of(raw)
     geo: Mapping[str, object] = item_of(told.get("geo")) or told
     return draft.rendition(
-        told.get("url"), width=count_of(geo.get("width")), height=count_of(geo.get("height"))
+        told.get("url"),
+        width=count_of(geo.get("width")),
+        height=count_of(geo.get("height")),
+        quality=name,
     )

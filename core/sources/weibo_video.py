@@ -28,6 +28,8 @@ _SINGLE = (
     "replay_hd",
 )
 _TEMPLATE = re.compile(r"(\d{2,5})x(\d{2,5})\b")
+_CODEC = re.compile("hevc|h265|av1|h264")
+_CODECS = {"hevc": "hvc1", "h265": "hvc1", "av1": "av01", "h264": "avc1"}  # as manifests say them
 
 
 def add_video(draft: PostDraft, what: str, card: Item, *, beside: bool = False) -> None:
@@ -46,13 +48,22 @@ def add_video(draft: PostDraft, what: str, card: Item, *, beside: bool = False) 
         draft.film(what, _film(draft, card, info), beside=beside)
 
 
-def sized(draft: PostDraft, raw: object) -> Rendition | None:
-    """A file whose size only its address tells."""
+def sized(draft: PostDraft, raw: object, name: str | None = None) -> Rendition | None:
+    """A file of which only its address tells the size, and its address or `name` the quality."""
     found = draft.rendition(raw)
-    size = _TEMPLATE.match(parameter(found.url, "template") or "") if found else None
-    if found is None or size is None:
-        return found
-    return found.model_copy(update={"width": int(size[1]), "height": int(size[2])})
+    if found is None:
+        return None
+    quality = line_of(parameter(found.url, "label")) or name
+    told: dict[str, object] = {"quality": quality, "codecs": _named_codec(quality or "")}
+    if size := _TEMPLATE.match(parameter(found.url, "template") or ""):
+        told |= {"width": int(size[1]), "height": int(size[2])}
+    return found.model_copy(update=told)
+
+
+def _named_codec(quality: str) -> str | None:
+    """By the name of a quality, which says so of the newer ones only."""
+    found = _CODEC.search(quality)
+    return _CODECS[found[0]] if found else None
 
 
 def _film(draft: PostDraft, card: Item, info: Item) -> Film:
@@ -84,8 +95,22 @@ def _listed(draft: PostDraft, info: Item) -> Iterator[Rendition]:
                     "height": count_of(told.get("height")) or found.height,
                     "bitrate": count_of(told.get("bitrate")),
                     "size_bytes": count_of(told.get("size")),
+                    "codecs": _codecs(told),
+                    "quality": _quality_of(entry) or found.quality,
                 }
             )
+
+
+def _quality_of(entry: Item) -> str | None:
+    """«720p» goes before «mp4_720p»: it is what the site's own player shows."""
+    told = item_of(entry.get("play_info")), item_of(entry.get("meta"))
+    names = (one.get(name) for name in ("quality_label", "label") for one in told)
+    return next(filter(None, map(line_of, names)), None)
+
+
+def _codecs(told: Item) -> str | None:
+    named = (line_of(told.get(name)) for name in ("video_codecs", "audio_codecs"))
+    return ",".join(filter(None, named)) or None
 
 
 def _worth(entry: Item) -> tuple[bool, int, int, int]:
@@ -101,7 +126,7 @@ def _singles(draft: PostDraft, card: Item, info: Item) -> Iterator[Rendition]:
     urls = item_of(card.get("urls"))
     for told in (urls, info):
         for name in _SINGLE:
-            if line_of(told.get(name)) and (found := sized(draft, told.get(name))):
+            if line_of(told.get(name)) and (found := sized(draft, told.get(name), name)):
                 yield found
 
 

@@ -27,7 +27,10 @@ _OWN = frozenset(["amp", "lt", "gt", "quot", "apos"])
 def repaired(body: bytes, content_type: str | None) -> bytes:
     """The document as UTF-8 without declaration, mended."""
     text = _decoded(body, content_type)
-    text = _DECLARATION.sub("", text.lstrip("\ufeff"), count=1)
+    text = text.lstrip("\ufeff")
+    # Only at the start: looked for everywhere, each blank of a run would be tried to its end.
+    declared = _DECLARATION.match(text)
+    text = text[declared.end() :] if declared else text
     text = _escaped(_ILLEGAL.sub("", text))
     return _with_prefixes(text).encode("utf-8").lstrip()
 

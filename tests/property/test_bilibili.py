@@ -7,16 +7,18 @@ from io import BytesIO
 from typing import Any
 from urllib.parse import urlsplit
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.errors import HeadraceError
+from core.errors import HeadraceError, Malformed, Permanent, ServerTrouble, SignedOut, Throttled
 from core.manifests import Origin, SelectionPolicy, build_plan, choose, parse, read_wanted
 from core.model.plan import parse_plan
 from core.model.post import FeedPage, Post
 from core.sources import PageInput
 from core.sources.bilibili import BilibiliAdapter
 from tests.support.pages import DATA
+from tests.support.second_answers import HTML, OF_ONE, OF_THE_SOURCE
 
 READER = BilibiliAdapter()
 FEED = "https://api.bilibili.com/x/polymer/web-dynamic/v1/feed/space?host_mid=1"
@@ -68,9 +70,10 @@ def _damaged(value: Any, path: tuple[Any, ...], wrong: object) -> Any:
 
 
 def _page(body: object) -> FeedPage | None:
+    """None for what the whole page may be refused with."""
     try:
         return READER.parse(PageInput(BytesIO(json.dumps(body).encode()), FEED))
-    except HeadraceError:
+    except (Malformed, SignedOut, Throttled, ServerTrouble, Permanent):
         return None
 
 
@@ -107,12 +110,79 @@ def test_anything_anywhere_in_a_view_gives_parts_or_a_typed_error(data):
     page = READER.parse(PageInput(BytesIO(json.dumps(PAGES[0]).encode()), FEED))
     try:
         done = READER.complete(page, lambda r: PageInput(BytesIO(damaged), r.url))
-    except HeadraceError:
+    except (Throttled, SignedOut):
+        assert path[:1] == ("code",)  # nothing else in it is about the source
         return
 
     assert len(done.posts) == len(page.posts)
     for post in done.posts:
         _check(post)
+
+
+# --- one video asked for by itself ---
+
+VIEWED = "https://api.bilibili.com/x/web-interface/view?bvid=BV2"
+OF_BILIBILI = frozenset([-101, -401, -509, -799, -412, -352])
+CODES = st.integers(-20_000, 90_000) | st.sampled_from([-404, -403, -500, -503, 62002, 62004])
+OF_THE_VIDEO = st.one_of(
+    st.sampled_from(OF_ONE),
+    CODES.filter(lambda code: code not in OF_BILIBILI).map(lambda code: {"code": code}),
+    st.dictionaries(st.sampled_from(["code", "data", "result"]), WRONG).filter(
+        lambda body: str(body.get("code")) not in map(str, OF_BILIBILI)
+    ),
+    st.text(st.characters(exclude_categories=("Cs",)), max_size=20).map(
+        lambda words: HTML.format(words).encode()
+    ),
+    st.binary(max_size=40),
+)
+OF_THE_SITE = st.one_of(
+    st.sampled_from(OF_THE_SOURCE),
+    st.sampled_from(sorted(OF_BILIBILI)).map(lambda code: {"code": code}),
+    st.just({"code": 0, "data": {"v_voucher": "x"}}),
+    st.just(b"<!DOCTYPE html><script>window._riskdata_ = {}</script>"),
+)
+
+
+def _completed(said: object) -> FeedPage:
+    """A page of four videos, of which the view of one ends in what is `said`."""
+    items = [
+        {
+            "id_str": str(n),
+            "modules": {
+                "module_dynamic": {
+                    "major": {"type": "MAJOR_TYPE_ARCHIVE", "archive": {"bvid": f"BV{n}"}}
+                }
+            },
+        }
+        for n in range(4)
+    ]
+    body = {"code": 0, "data": {"items": items, "has_more": False}}
+
+    def ask(request):
+        found = said if request.url == VIEWED else VIEWS[0]
+        if isinstance(found, Exception):
+            raise found
+        raw = found if isinstance(found, bytes) else json.dumps(found).encode()
+        return PageInput(BytesIO(raw), request.url)
+
+    return READER.complete(READER.parse(PageInput(BytesIO(json.dumps(body).encode()), FEED)), ask)
+
+
+@settings(max_examples=300, deadline=None)
+@given(OF_THE_VIDEO)
+def test_whatever_is_said_of_one_video_the_others_are_whole(said):
+    page = _completed(said)
+
+    assert [post.key for post in page.posts] == ["0", "1", "2", "3"]
+    assert [len(post.media) for post in page.posts if post.key != "2"] == [2, 2, 2]
+    assert page.posts[2].media or page.posts[2].notes
+
+
+@given(OF_THE_SITE)
+def test_what_is_said_of_the_source_is_never_a_videos_note(said):
+    with pytest.raises(HeadraceError) as caught:
+        _completed(said)
+    assert not isinstance(caught.value, Permanent)
 
 
 @settings(max_examples=400, deadline=None)

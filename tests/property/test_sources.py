@@ -17,7 +17,7 @@ from core.model.post import FeedPage, Post
 from core.sources import ADAPTERS
 from core.sources.dates import read_date
 from core.sources.resolve import Unusable, resolve
-from tests.support.pages import parse, rss
+from tests.support.pages import URL, parse, rss
 
 NAMES = st.sampled_from(sorted(ADAPTERS))
 JSON_VALUES = st.recursive(
@@ -82,6 +82,32 @@ def test_any_pieces_of_feeds_give_a_page_or_malformed(name: str, pieces: list[by
 
     for post in page.posts if page else ():
         _check(post)
+
+
+CHILDREN = "<sitemapindex>{}</sitemapindex>".format(
+    "".join(f"<sitemap><loc>https://site.example.com/{n}.xml</loc></sitemap>" for n in "ab")
+)
+
+
+@given(
+    st.binary(max_size=60) | FRAGMENTS,
+    st.sampled_from([200, 400, 401, 403, 404, 405, 410, 418, 451, 499]),
+    st.sampled_from(["sitemap", "feed"]),
+)
+def test_whatever_one_child_says_the_next_is_asked_for(body: bytes, status: int, name: str) -> None:
+    cursor, reason = parse(name, CHILDREN).cursor, None
+    try:
+        page = parse(name, body, cursor=cursor, status=status)
+    except Malformed as error:
+        reason = error.reason
+    if reason is not None:
+        assert reason in ("empty", "truncated")  # another answer may be whole
+        return
+    following = ADAPTERS[name].request(URL, page.cursor)
+
+    assert following is not None
+    assert following.url.endswith("/b.xml")
+    assert page.posts or page.skipped or status == 200
 
 
 @settings(max_examples=300)

@@ -22,6 +22,7 @@ from core.manifests import (
     refusal_of,
     refusing_statuses,
 )
+from core.manifests.playurl_qualities import qualities
 from core.model.plan import Container, Plan, TrackKind, parse_plan
 
 DATA = Path(__file__).parents[2] / "data" / "sources" / "bilibili_video"
@@ -400,3 +401,41 @@ def test_a_status_that_refuses_this_machine_means_hours():
     assert refusing_statuses(URL) == {412}
     assert isinstance(refusal, errors.Throttled)
     assert refusing_statuses("https://media.example/index.m3u8") == frozenset()
+
+
+def test_a_file_has_no_more_than_four_alternatives():
+    track = json.loads(recorded(DASH))["data"]["dash"]["video"][0]
+    many = [f"{HOST}/{number}.m4s" for number in range(40)]
+    piece = plan_of(dash(video=[track | {"backupUrl": many, "backup_url": many}])).pieces[0]
+
+    assert len(piece.alternatives) == 4
+
+
+@pytest.mark.parametrize(
+    ("data", "names"),
+    [
+        (
+            {
+                "accept_quality": [112, 80, 125],
+                "accept_description": ["高清 1080P+", "x", "HDR 真"],
+            },
+            {112: "1080P+", 80: "x", 125: "HDR"},
+        ),
+        (
+            {"support_formats": [{"quality": 80, "new_description": "1080P 高清"}]},
+            {80: "1080P 高清"},
+        ),
+        ({"accept_quality": "x", "accept_description": [1], "support_formats": [5, {}]}, {}),
+        ({"accept_quality": [80], "accept_description": ["杜比"]}, {80: "杜比"}),
+        ({"accept_quality": [80, None], "accept_description": [None, "x"]}, {}),
+    ],
+)
+def test_a_quality_is_called_as_its_source_calls_it(data, names):
+    assert qualities(data) == names
+
+
+def test_pictures_tell_what_they_are_called_and_sound_does_not():
+    names = {variant.name for variant in offered(DASH).variants}
+
+    assert names <= {"4K", "1080P", "720P", "480P", None}
+    assert "1080P" in names

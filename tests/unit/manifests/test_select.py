@@ -276,3 +276,32 @@ def test_the_settings_know_every_family_by_the_same_name():
 
     assert named == (VIDEO | AUDIO) - {"other_video", "other_audio"}
     assert SourceSettings().codecs == PREFERRED_CODECS
+
+
+# --- a named quality ---
+
+NAMED = [line.replace("BANDWIDTH=2500000", 'BANDWIDTH=2500000,NAME="hd"') for line in LADDER]
+
+
+@pytest.mark.parametrize(
+    ("quality", "max_height", "chosen_one"),
+    [
+        ((), None, "1080"),
+        (("720p",), None, "720"),
+        (("HD",), None, "720"),
+        (("4k", "360p"), None, "360"),
+        (("1080p",), 720, "720"),
+        (("8k",), None, "1080"),
+    ],
+)
+def test_a_named_quality_is_chosen_up_to_the_height(quality, max_height, chosen_one):
+    assert picture(*NAMED, quality=quality, max_height=max_height).startswith(chosen_one)
+
+
+def test_a_name_tells_a_variant_that_tells_no_size():
+    nameless = ['#EXT-X-STREAM-INF:BANDWIDTH=1000,NAME="sd"', "small.m3u8"]
+
+    choice = chosen(*LADDER, *nameless, quality=("sd",))
+
+    assert choice.wanted[0].url.endswith("small.m3u8")
+    assert "wanted quality" in choice.why

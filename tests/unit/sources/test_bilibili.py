@@ -268,19 +268,78 @@ def test_a_challenge_for_a_video_concerns_the_source(file):
 
 
 @pytest.mark.parametrize(
-    ("failure", "raised"),
+    ("failure", "reason"),
     [
-        (errors.Timeout("slow"), errors.Timeout),
-        (errors.Throttled("429"), errors.Throttled),
-        (errors.Forbidden("403", http_status=403), errors.Forbidden),
-        (b'{"code":0,', errors.Truncated),
+        ({"code": 62003, "message": "话"}, "unknown_code"),
+        ({"code": -500}, "server_trouble"),
+        (errors.Forbidden("403", http_status=403), "forbidden"),
+        (errors.Gone("404", http_status=404), "gone"),
+        (errors.Gone("410", http_status=410), "gone"),
+        (errors.ServerTrouble("502", http_status=502), "server_trouble"),
+        (errors.EmptyBody("200"), "empty_body"),
+        (b'{"code":0,', "truncated"),
+        (b"<!DOCTYPE html><html>", "html_instead_of_feed"),
     ],
 )
-def test_what_may_pass_has_the_page_read_again(failure, raised):
+def test_one_video_that_can_not_be_had_costs_no_other_post(failure, reason):
+    ask, _ = answering({"AA001": failure, "AA002": view()})
+    other = archive("BV1fakeAA002") | {"id_str": "43"}
+    page = READER.complete(read(feed(archive(), other)), ask)
+
+    assert [(post.key, len(post.media)) for post in page.posts] == [("42", 0), ("43", 2)]
+    assert [(one.where, one.reason) for one in page.skipped] == [("post 42", reason)]
+    assert page.posts[0].notes[0].startswith("its video: ")
+
+
+@pytest.mark.parametrize(
+    "failure", [{"code": 62003}, errors.ServerTrouble("502"), b'{"code":0,'], ids=repr
+)
+def test_a_video_that_is_in_trouble_has_a_second_chance(failure):
+    answers = iter([failure, view()])
+
+    def ask(request):
+        found = next(answers)
+        if isinstance(found, Exception):
+            raise found
+        return page_of(found, url=request.url)
+
+    page = READER.complete(read(feed(archive())), ask)
+
+    assert len(page.posts[0].media) == 2
+    assert page.skipped == ()
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        errors.Timeout("slow"),
+        errors.Unreachable("reset"),
+        errors.Throttled("429"),
+        errors.SharedStateDown("redis"),
+    ],
+    ids=lambda error: error.reason,
+)
+def test_what_is_no_videos_own_goes_out(failure):
     ask, _ = answering({"BV1fakeAA001": failure})
 
-    with pytest.raises(raised):
+    with pytest.raises(type(failure)):
         READER.complete(read(feed(archive())), ask)
+
+
+@pytest.mark.parametrize(
+    ("failure", "raises"),
+    [(errors.ServerTrouble("502"), True), ({"code": -503}, True), ({"code": 62003}, False)],
+)
+def test_trouble_that_all_videos_of_several_meet_is_the_sources(failure, raises):
+    items = [archive(f"BV{n}") | {"id_str": str(n)} for n in range(3)]
+    ask, _ = answering({"BV": failure} | {f"BV{n}": failure for n in range(3)})
+    page = read(feed(*items))
+
+    if raises:
+        with pytest.raises(errors.ServerTrouble):
+            READER.complete(page, ask)
+    else:
+        assert len(READER.complete(page, ask).skipped) == 3
 
 
 def test_fewer_parts_than_announced_are_told():
@@ -446,6 +505,8 @@ def test_a_risk_page_stops_the_source():
         {"code": 0, "data": {}},
         {"code": 0, "data": None},
         {"code": 0, "data": {"has_more": True}},
+        {"code": 0, "data": {"items": []}},
+        {"code": 0, "data": {"items": [], "has_more": None, "offset": ""}},
         {"items": []},
         {"code": True, "data": {"items": []}},
     ],
@@ -461,6 +522,25 @@ def test_an_empty_feed_is_a_page():
 
 def test_without_an_offset_the_last_post_tells_where_to_go_on():
     assert read(feed(dynamic(None), has_more=True, offset="")).cursor == "42"
+
+
+@pytest.mark.parametrize("told", [{}, {"has_more": None}, {"has_more": "x"}])
+@pytest.mark.parametrize(("offset", "cursor"), [("55", "55"), ("", "42")])
+def test_without_a_word_on_the_end_the_walk_goes_on(told, offset, cursor):
+    body = {"code": 0, "data": {"items": [dynamic(None)], "offset": offset} | told}
+
+    assert read(body).cursor == cursor
+
+
+@pytest.mark.parametrize("told", [False, 0, "0", "false"], ids=repr)
+def test_an_end_is_told(told):
+    assert read(feed(dynamic(None), has_more=told, offset="55")).cursor is None
+
+
+def test_a_page_that_is_followed_by_itself_is_no_end():
+    with pytest.raises(errors.Malformed) as caught:
+        read(feed(dynamic(None), has_more=True, offset="55"), cursor="55")
+    assert caught.value.reason == "truncated"
 
 
 # --- addresses ---
@@ -529,6 +609,16 @@ def test_a_file_is_renewed_with_all_its_addresses():
     assert [len(rendition.backups), len(asked)] == [2, 1]
 
 
+def test_a_renewed_file_tells_what_it_is():
+    ref = json.dumps({"playurl": f"{API}/x/player/playurl?bvid=B&cid=1", "pick": "video/80/12"})
+    ask, _ = answering({"cid=1": (VIDEO / "playurl_dash_88001.json").read_bytes()})
+
+    (rendition,) = READER.renew(ref, ask)
+
+    assert (rendition.codecs or "").startswith("hev1")
+    assert (rendition.quality, rendition.height) == ("1080P", 1080)
+
+
 def test_a_file_that_is_offered_no_more_is_gone():
     ref = json.dumps({"playurl": f"{API}/x/player/playurl?bvid=B&cid=1", "pick": "video/120/7"})
     ask, _ = answering({"cid=1": (VIDEO / "playurl_dash_88001.json").read_bytes()})
@@ -573,6 +663,15 @@ def test_a_reader_without_a_cookie_is_served_too():
 
 
 # --- damage ---
+
+
+def test_an_answer_past_the_bound_is_refused(monkeypatch):
+    monkeypatch.setattr("core.sources.bilibili_answer.SOURCE_JSON_BYTES", 100)
+
+    with pytest.raises(errors.Malformed) as caught:
+        read(recorded("page1.json"))
+    assert caught.value.reason == "page_too_large"
+
 
 BODIES = [DYNAMIC / "page1.json", DYNAMIC / "page2_last.json", VIDEO / "view_multi.json"]
 

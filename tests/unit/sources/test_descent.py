@@ -8,9 +8,21 @@ from xml.sax.saxutils import escape
 
 import pytest
 
-from core.errors import Gone, Malformed
+from core.errors import (
+    Forbidden,
+    Gone,
+    HeadraceError,
+    Malformed,
+    ServerTrouble,
+    SharedStateDown,
+    SignedOut,
+    Throttled,
+    Timeout,
+    TooLarge,
+    Truncated,
+)
 from core.model.post import FeedPage
-from core.sources import adapter
+from core.sources import PassesOver, adapter
 from core.sources.adapter import PageInput
 from core.sources.descent import CHILDREN_HELD
 from tests.unit.sources.test_sitemap import NAMES, SITE, image, urlset
@@ -148,6 +160,74 @@ def test_a_child_that_can_t_be_read_costs_only_itself(body: str | None, reason: 
 
     assert walk.skipped == [("/a.xml", reason)]
     assert walk.posts == ["/b"]
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 451])
+@pytest.mark.parametrize("name", ["sitemap", "feed"])
+def test_a_child_that_is_refused_costs_only_itself(name: str, status: int) -> None:
+    cursor = adapter(name).parse(_page(index("/a.xml", "/b.xml"))).cursor
+    request = adapter(name).request(TOP, cursor)
+    page = adapter(name).parse(_page("refused", cursor=cursor, status=status))
+
+    assert request is not None
+    assert status in request.read_also
+    assert [one.where for one in page.skipped] == [f"{SITE}/a.xml"]
+    assert page.cursor is not None
+    assert "/b.xml" in page.cursor
+
+
+@pytest.mark.parametrize("status", [408, 420, 425, 429, 500, 503])
+def test_what_a_child_may_say_of_its_source_is_left_to_the_fetcher(status: int) -> None:
+    cursor = adapter("sitemap").parse(_page(index("/a.xml", "/b.xml"))).cursor
+    request = adapter("sitemap").request(TOP, cursor)
+
+    assert request is not None
+    assert status not in request.read_also
+
+
+@pytest.mark.parametrize(
+    "error",
+    [TooLarge("64 MiB"), ServerTrouble("500"), Timeout("slow"), Forbidden("x"), Truncated("cut")],
+    ids=lambda error: error.reason,
+)
+@pytest.mark.parametrize("name", ["sitemap", "iiif", "feed"])
+def test_a_child_that_can_t_be_had_is_passed_over(name: str, error: HeadraceError) -> None:
+    cursor = adapter("sitemap").parse(_page(index("/a.xml", "/b.xml"))).cursor
+    cursor = f"sitemap {cursor}" if name == "feed" else cursor
+    reader = adapter(name)
+    assert isinstance(reader, PassesOver)
+    page = reader.passed_over(cursor, error)
+
+    assert page is not None
+    assert [(one.where, one.reason) for one in page.skipped] == [(f"{SITE}/a.xml", error.reason)]
+    following = reader.request(TOP, page.cursor)
+    assert following is not None
+    assert following.url == f"{SITE}/b.xml"
+
+
+@pytest.mark.parametrize(
+    ("cursor", "error"),
+    [
+        (None, TooLarge("x")),  # the feed's own page
+        ('{"ask": "https://a.example/"}', TooLarge("x")),  # the same, asked again
+        ("x", TooLarge("x")),
+        ("5:2", TooLarge("x")),
+        ("child", Throttled("x")),
+        ("child", SignedOut("x")),
+        ("child", SharedStateDown("x")),
+    ],
+)
+@pytest.mark.parametrize("name", ["sitemap", "feed"])
+def test_what_is_no_childs_own_ends_the_walk(
+    name: str, cursor: str | None, error: HeadraceError
+) -> None:
+    if cursor == "child":
+        cursor = adapter("sitemap").parse(_page(index("/a.xml", "/b.xml"))).cursor
+    reader = adapter(name)
+    assert isinstance(reader, PassesOver)
+
+    told = f"sitemap {cursor}" if name == "feed" and cursor else cursor
+    assert reader.passed_over(told, error) is None
 
 
 def test_a_cut_child_is_asked_for_once_more() -> None:

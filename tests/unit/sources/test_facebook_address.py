@@ -80,8 +80,19 @@ def test_more_than_a_hundred_at_once_would_be_refused() -> None:
     assert _asked("https://graph.facebook.com/v27.0/1/feed?fields=id&limit=500").endswith("=100")
 
 
-def test_a_token_in_an_address_is_dropped() -> None:
-    address = "https://u:p@graph.facebook.com/v27.0/1/posts?access_token=T&fields=id&limit=5"
+@pytest.mark.parametrize("name", ["access_token", "appsecret_proof", "client_secret"])
+def test_a_token_in_an_address_is_refused_by_name(name: str) -> None:
+    address = f"https://graph.facebook.com/v27.0/1/posts?fields=id&{name}=hidden"
+
+    for refuse in (ADAPTER.check, lambda told: ADAPTER.request(told, None)):
+        with pytest.raises(Misconfigured, match="put it into `token` in the settings") as caught:
+            refuse(address)
+        assert name in str(caught.value)
+        assert "hidden" not in str(caught.value)
+
+
+def test_a_user_in_an_address_is_dropped() -> None:
+    address = "https://u:p@graph.facebook.com/v27.0/1/posts?fields=id&limit=5"
 
     assert _asked(address) == "https://graph.facebook.com/v27.0/1/posts?fields=id&limit=5"
 

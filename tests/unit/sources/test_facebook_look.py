@@ -105,6 +105,56 @@ def test_a_source_that_does_not_answer_is_asked_again_with_the_whole_page() -> N
         _complete(read(post("1", photo("810001"))), graph)
 
 
+@pytest.mark.parametrize(
+    "failure", [refused(2), errors.ServerTrouble("500"), errors.EmptyBody("x"), b'{"8100'], ids=repr
+)
+def test_trouble_that_passes_leaves_no_picture_small(failure: object) -> None:
+    graph = Graph()
+    graph.on("/v27.0/", failure, {"810001": sizes("810001", 720, 2048)})
+    (found,) = _complete(read(post("1", photo("810001"))), graph).posts
+
+    assert found.media[0].renditions[0].width == 2048
+    assert found.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("failure", "raised"),
+    [(refused(2), errors.ServerTrouble), (b'{"8100', errors.Truncated)],
+)
+def test_trouble_that_stays_has_the_page_read_again(
+    failure: object, raised: type[Exception]
+) -> None:
+    graph = Graph()
+    graph.on("/v27.0/", failure)
+
+    with pytest.raises(raised):
+        _complete(read(post("1", photo("810001"), photo("810002"))), graph)
+    assert len(graph.asked) == 2  # and nothing is split for it
+
+
+def test_more_than_the_api_gives_at_once_is_asked_for_in_halves_and_not_again() -> None:
+    graph = Graph()
+    graph.on(
+        "/v27.0/",
+        refused(1, message="Please reduce the amount of data you're asking for"),
+        {"810001": sizes("810001", 2048)},
+        {"810002": sizes("810002", 2048)},
+    )
+    (found,) = _complete(read(post("1", photo("810001"), photo("810002"))), graph).posts
+
+    assert [len(m.renditions) for m in found.media] == [2, 2]
+    assert len(graph.asked) == 3
+
+
+def test_after_a_split_one_photo_in_trouble_is_noted() -> None:
+    graph = Graph()
+    graph.on("/v27.0/", refused(100, 33), {"810001": sizes("810001", 2048)}, refused(2), refused(2))
+    (found,) = _complete(read(post("1", photo("810001"), photo("810002"))), graph).posts
+
+    assert [len(m.renditions) for m in found.media] == [2, 1]
+    assert "server_trouble" in found.notes[0]
+
+
 def test_the_longest_rest_counts() -> None:
     graph = Graph(**_photos(1))
     graph.headers = {"X-App-Usage": '{"call_count": 99}'}
@@ -197,6 +247,28 @@ def test_an_album_that_cannot_be_read_leaves_what_the_post_lists() -> None:
     assert [(one.where, one.reason) for one in page.skipped] == [
         (f"{PAGE}_1", "album_maybe_truncated")
     ]
+
+
+def test_an_album_in_trouble_has_a_second_chance() -> None:
+    graph = Graph()
+    graph.on(ALBUM, refused(2), {"data": [*_photos(14).values()]})
+    (found,) = _complete(read(post("1", _album(12))), graph).posts
+
+    assert len(found.media) == 14
+    assert found.notes == ()
+
+
+def test_an_album_that_is_more_than_the_api_gives_is_read_in_halves() -> None:
+    graph = Graph()
+    graph.on(
+        ALBUM,
+        refused(1, message="Please reduce the amount of data you're asking for"),
+        {"data": [*_photos(14).values()]},
+    )
+    (found,) = _complete(read(post("1", _album(12))), graph).posts
+
+    assert len(found.media) == 14
+    assert [url.rpartition("limit=")[2] for url in graph.asked] == ["100", "50"]
 
 
 def test_an_album_that_lists_nothing_is_read_instead_of_its_own_picture() -> None:

@@ -62,6 +62,14 @@ def test_what_the_source_has_no_more_is_gone(node: object) -> None:
         ADAPTER.renew(PICTURE, graph)
 
 
+def test_a_cut_answer_is_asked_for_again() -> None:
+    graph = Graph()
+    graph.on(NODE, b'{"id": "8100')
+
+    with pytest.raises(errors.Truncated):
+        ADAPTER.renew(PICTURE, graph)
+
+
 def test_a_limit_met_on_the_way_is_no_end_of_the_media() -> None:
     graph = Graph()
     graph.on(NODE, refused(4))

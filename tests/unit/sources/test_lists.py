@@ -8,17 +8,20 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
+from xml.sax.saxutils import escape
 
 import pytest
 
 from core.errors import Malformed
+from core.model.ids import media_id
 from core.model.post import FeedPage, Post
 from core.sources import PageInput, adapter
 from core.sources.list_items import MAX_ITEM_BYTES
 from core.sources.list_rows import MAX_ROW_BYTES
 from core.sources.lists import ENTRIES_A_PAGE
 from core.sources.text_list import MAX_LINE_BYTES
-from tests.support.pages import parse
+from core.sources.values import kept_key
+from tests.support.pages import parse, rss
 
 SITE = "https://cdn.example.com"
 
@@ -369,3 +372,52 @@ def test_only_what_is_read_is_held() -> None:
     adapter("list").parse(PageInput(stream, "file:list"))
 
     assert stream.got < 400_000
+
+
+# --- keys that are kept ---
+
+SIGNED = f"{SITE}/1.jpg?w=1&X-Amz-Signature=hidden&token=alsohidden"
+
+
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        ("list", SIGNED),
+        ("list", f"url,title\n{SIGNED},One\n"),
+        ("list", json.dumps([{"url": SIGNED, "title": "One"}])),
+        ("list", SIGNED.replace("https://", "https://ann:alsohidden@")),
+        ("rss", rss(f"<guid>{escape(SIGNED)}</guid>")),
+        ("rss", rss(f"<link>{escape(SIGNED)}</link>")),
+        ("jsonfeed", json.dumps({"items": [{"id": SIGNED}]})),
+        ("jsonfeed", json.dumps({"items": [{"url": SIGNED}]})),
+        ("iiif", json.dumps({"type": "Manifest", "items": [{"id": SIGNED}]})),
+        (
+            "sitemap",
+            f"<urlset><url><loc>{escape(SIGNED)}</loc><image:image><image:loc>https://a.example/1"
+            "</image:loc></image:image></url></urlset>",
+        ),
+    ],
+)
+def test_no_secret_of_an_address_is_in_a_key(name: str, body: str) -> None:
+    (post,) = parse(name, body).posts
+
+    assert "hidden" not in post.key
+    assert post.key.startswith(f"{SITE}/1.jpg?w=1&X-Amz-Signature=***")
+    assert parse(name, body).posts[0].key == post.key
+
+
+def test_two_addresses_that_differ_in_their_secret_alone_are_two_posts() -> None:
+    page = parse("list", f"{SITE}/get?token=a\n{SITE}/get?token=b\n")
+
+    assert len({post.key for post in page.posts}) == 2
+
+
+def test_the_media_of_a_signed_address_is_the_one_that_it_was() -> None:
+    (media,) = one(SIGNED).media
+
+    assert media.id("s") == media_id("s", SIGNED)
+
+
+@pytest.mark.parametrize("key", [f"{SITE}/1.jpg?w=1", "tag:a.example,2020:1#x", "a?token=b", "7"])
+def test_any_other_key_stays_as_it_is(key: str) -> None:
+    assert kept_key(key) == key

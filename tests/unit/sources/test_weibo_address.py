@@ -72,8 +72,19 @@ def test_an_interfaces_own_address_is_taken_on_any_host(path: str) -> None:
     assert first.startswith(f"{LOOPBACK}{parts.path}?")
 
 
-def test_a_token_in_the_settings_address_is_dropped() -> None:
-    assert "hidden" not in _first(f"{OPEN}&access_token=hidden")
+@pytest.mark.parametrize("name", ["access_token", "Access_Token"])
+def test_a_token_in_an_address_is_refused_by_name(name: str) -> None:
+    address = f"{OPEN}&{name}=hidden"
+
+    for refuse in (ADAPTER.check, lambda told: ADAPTER.request(told, None)):
+        with pytest.raises(Misconfigured, match="put it into `token` in the settings") as caught:
+            refuse(address)
+        assert "hidden" not in str(caught.value)
+    assert ADAPTER.reads(address)  # so that it is refused as Weibo's, and not read as any feed
+
+
+def test_an_application_key_in_an_address_is_dropped() -> None:
+    assert "hidden" not in _first(f"{OPEN}&source=hidden")
 
 
 def test_a_first_page_is_the_first_whatever_the_address_was_copied_from() -> None:

@@ -75,6 +75,16 @@ def test_an_error_does_not_repeat_a_token() -> None:
         ({"ok": 0, "msg": "请求过于频繁，歇歇吧"}, Throttled, "throttled"),
         ({"ok": 0, "msg": "请求过于频繁", "data": {"cards": []}}, Throttled, "throttled"),
         ({"ok": 0, "msg": "words that nobody knows"}, Throttled, "throttled"),
+        ({"ok": 0, "msg": "服务开小差", "data": {"cards": []}}, Throttled, "throttled"),
+        ({"ok": 0, "msg": "服务开小差", "data": {"list": []}}, Throttled, "throttled"),
+        ({"ok": 0, "message": "busy", "data": {"list": []}}, Throttled, "throttled"),
+        ({"ok": 0, "msg": "暂无法访问", "data": {"cards": []}}, Forbidden, "permission"),
+        ({"ok": 1, "msg": "请求过于频繁", "data": {"list": []}}, Throttled, "throttled"),
+        ({"msg": "服务开小差", "data": {"list": []}}, Throttled, "throttled"),
+        ({"ok": 0, "error_code": 10001, "data": {"list": []}}, ServerTrouble, "server_trouble"),
+        ({"ok": 0, "msg": "该账号已注销"}, Gone, "gone_or_forbidden"),
+        ({"ok": 0, "msg": "用户设置了隐私"}, Forbidden, "permission"),
+        ({"ok": 0, "msg": "微博不存在，请稍后再试"}, Gone, "gone_or_forbidden"),
         ({"ok": 0}, Throttled, "throttled"),
         ({"ok": 0, "msg": "用户不存在"}, Gone, "gone_or_forbidden"),
         ({"ok": 0, "msg": "暂无查看权限"}, Forbidden, "permission"),
@@ -106,8 +116,15 @@ def test_a_status_that_says_it_all_needs_no_body(
 
 
 @pytest.mark.parametrize("url", [OPEN, INDEX, MOBILE, AJAX])
-def test_a_page_for_people_instead_of_data_is_a_lost_login(url: str) -> None:
-    assert type(_refused(HTML, url)) is SignedOut
+@pytest.mark.parametrize("words", ["", "隐私政策", "微博不存在", "暂无查看权限", "违规举报"])
+def test_a_page_for_people_instead_of_a_list_is_a_lost_login(url: str, words: str) -> None:
+    assert type(_refused(HTML + words.encode(), url)) is SignedOut
+
+
+def test_an_empty_list_under_a_refusing_status_is_no_end() -> None:
+    found = _refused({"ok": 0, "data": {"cards": []}}, MOBILE, status=403)
+
+    assert type(found) is SignedOut
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,9 @@ from core.errors import (
     SignedOut,
     Throttled,
     Timeout,
+    Truncated,
 )
+from core.sources.adapter import PageInput
 from core.sources.weibo_address import Shape
 from core.sources.weibo_ref import Ref
 from tests.support.weibo import (
@@ -21,6 +23,7 @@ from tests.support.weibo import (
     Site,
     ajax,
     always,
+    answer,
     info,
     mobile,
     pic,
@@ -138,6 +141,75 @@ def test_what_concerns_the_source_is_raised(error: Exception) -> None:
         ADAPTER.complete(mobile(_listed(9)), always(error))
 
 
+HTML = "<!DOCTYPE html><html><body>{}</body></html>"
+
+
+@pytest.mark.parametrize(
+    ("answered", "reason"),
+    [
+        ({"ok": 0, "msg": "words that nobody knows"}, "gone_or_forbidden"),
+        ({"ok": 0}, "gone_or_forbidden"),
+        ({"ok": 0, "msg": "请先登录"}, "gone_or_forbidden"),
+        ({"ok": -2}, "gone_or_forbidden"),
+        ({"ok": 0, "msg": "该微博因违规已无法查看"}, "gone_or_forbidden"),
+        ({"ok": 0, "msg": "请登录客户端查看"}, "permission"),
+        ({"ok": 0, "msg": "由于作者隐私设置，你没有查看"}, "permission"),
+        ({"ok": 0, "url": "https://m.weibosite.test/sorry"}, "gone_or_forbidden"),
+        (HTML.format("x").encode(), "gone_or_forbidden"),
+        (HTML.format("无法访问").encode(), "permission"),
+        (answer(b"", SHOW, status=403), "forbidden"),
+        (answer({"ok": 0, "msg": "x"}, SHOW, status=403), "gone_or_forbidden"),
+        (answer({"ok": 0, "msg": "x"}, SHOW, status=400), "gone_or_forbidden"),
+        (answer(b"", SHOW, status=404), "gone"),
+        (answer(HTML.format("x").encode(), "https://m.weibosite.test/"), "gone_or_forbidden"),
+        (answer(b'{"ok": 1, "da', SHOW), "truncated"),
+        (answer(b"", SHOW), "empty"),
+    ],
+)
+def test_a_refusal_that_may_be_the_posts_own_costs_its_post_a_note(
+    answered: object, reason: str
+) -> None:
+    def reply(_number: int, _request: object) -> object:
+        if isinstance(answered, PageInput):
+            answered.stream.seek(0)
+        return answered
+
+    page = ADAPTER.complete(mobile(_listed(9), {"id": "2"}), Site(reply))
+
+    assert [post.key for post in page.posts] == ["1", "2"]
+    assert page.posts[0].notes == (f"incomplete: 9 of 18 (its own page: {reason})",)
+
+
+@pytest.mark.parametrize(
+    ("answered", "error"),
+    [
+        ({"ok": 0, "msg": "请求过于频繁"}, Throttled),
+        ({"ok": 0, "msg": "系统繁忙"}, Throttled),
+        ({"ok": -100}, SignedOut),
+        ({"ok": 0, "errno": "100005"}, SignedOut),
+        ({"ok": 0, "url": "https://passport.weibo.com/x"}, SignedOut),
+        ({"ok": 0, "url": "https://m.weibosite.test/c/verify?x=1"}, SignedOut),
+        (HTML.format("操作过于频繁").encode(), Throttled),
+        (answer(b"", SHOW, status=418), Throttled),
+        (answer({"ok": 0, "msg": "x"}, SHOW, status=432), Throttled),
+        (answer(b"", "https://passport.weibo.com/visitor/visitor"), SignedOut),
+        (answer(b"", "https://weibo.com/login.php"), SignedOut),
+    ],
+)
+def test_what_is_known_to_concern_the_source_is_raised(
+    answered: object, error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        ADAPTER.complete(mobile(_listed(9)), always(answered))
+
+
+def test_trouble_that_every_look_of_several_meets_is_the_sources() -> None:
+    posts = [_listed(9, id=str(number), bid=f"Lm{number}") for number in range(3)]
+
+    with pytest.raises(ServerTrouble):
+        ADAPTER.complete(mobile(*posts), always(ServerTrouble("x")))
+
+
 def test_a_refusal_in_the_second_looks_body_is_raised_as_what_it_means() -> None:
     with pytest.raises(SignedOut):
         ADAPTER.complete(mobile(_listed(9)), always({"ok": -100}))
@@ -179,6 +251,8 @@ def test_a_video_is_named_anew_by_its_post_and_key() -> None:
         ({"ok": 1, "data": {"id": "1", "pics": [pic("p1")]}}, "gone_at_source"),
         ({"ok": 1, "data": {"id": "1", "deleted": "1"}}, "gone_or_forbidden"),
         ({"ok": 0, "msg": "微博不存在或暂无查看权限"}, "gone_or_forbidden"),
+        ({"ok": 0, "msg": "words that nobody knows"}, "gone_or_forbidden"),
+        (b"<!DOCTYPE html><html></html>", "gone_or_forbidden"),
     ],
 )
 def test_a_video_whose_post_has_it_no_more_is_gone(body: object, reason: str) -> None:
@@ -186,6 +260,11 @@ def test_a_video_whose_post_has_it_no_more_is_gone(body: object, reason: str) ->
         ADAPTER.renew(REF, always(body))
 
     assert caught.value.reason == reason
+
+
+def test_a_cut_answer_for_a_video_is_asked_for_again() -> None:
+    with pytest.raises(Truncated):
+        ADAPTER.renew(REF, always(b'{"ok": 1, "data": {"id"'))
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
+from core.errors import Malformed
 from tests.support.weibo import (
     AJAX,
     MOBILE,
@@ -30,8 +33,28 @@ def test_the_mobile_list_goes_on_by_id_or_by_page(
     assert mobile({"id": "1"}, info=told).cursor == cursor
 
 
-def test_a_mobile_list_that_leads_back_to_itself_has_ended() -> None:
-    assert mobile({"id": "1"}, info={"since_id": 77}, cursor="since_id=77").cursor is None
+@pytest.mark.parametrize(
+    "read_again",
+    [
+        lambda: mobile({"id": "1"}, info={"since_id": 77}, cursor="since_id=77"),
+        lambda: mobile({"id": "1"}, info={"page": 3}, cursor="page=3"),
+        lambda: ajax({"id": 1}, since_id="7kp2", cursor="page=2&since_id=7kp2"),
+        lambda: timeline({"id": 9}, {"id": 10}, cursor="max_id=9"),
+        lambda: timeline({"id": 9}, {"id": 10}, next_cursor=9, cursor="max_id=9&told=1"),
+    ],
+    ids=["mobile by id", "mobile by page", "desktop", "open", "open by its word"],
+)
+def test_a_list_that_leads_back_to_itself_has_not_ended(read_again: Callable[[], object]) -> None:
+    with pytest.raises(Malformed) as caught:
+        read_again()
+
+    assert caught.value.reason == "truncated"  # so it is asked for again
+
+
+def test_a_mobile_list_whose_id_stands_still_goes_on_by_page() -> None:
+    page = mobile({"id": "1"}, info={"since_id": 77, "page": 4}, cursor="since_id=77")
+
+    assert page.cursor == "containerid=1076037600100200&page=4"
 
 
 @pytest.mark.parametrize(

@@ -102,3 +102,39 @@ def test_a_video_among_pictures_is_the_one_below_the_text() -> None:
 
     assert keys_of(page) == ["a:video", "b"]
     assert media_of(page)[0].poster == "https://wx1.weiboimg.test/large/a.jpg"
+
+
+def test_a_film_tells_its_codecs_and_the_name_of_its_quality() -> None:
+    entry = played(video_codecs="hvc1.1", audio_codecs="mp4a.40.2", label="mp4_hd")
+    entry["meta"] = {"quality_label": "480p"}
+
+    (media,) = media_of(ajax({"id": 1, "page_info": video(entry)}))
+
+    assert media.renditions[0].codecs == "hvc1.1,mp4a.40.2"
+    assert media.renditions[0].quality == "480p"
+
+
+@pytest.mark.parametrize(
+    ("told", "quality", "codecs"),
+    [
+        ({"mp4_hd_mp4": SIGNED}, "mp4_hd", None),  # as the address says
+        ({"hevc_mp4_hd": "https://f.test/a.mp4"}, "hevc_mp4_hd", "hvc1"),
+        ({"mp4_720p_mp4": "https://f.test/a.mp4"}, "mp4_720p_mp4", None),
+    ],
+)
+def test_a_single_address_tells_what_it_can(
+    told: dict[str, str], quality: str, codecs: str | None
+) -> None:
+    card = {"type": "video", "urls": told}
+
+    (media,) = media_of(mobile({"id": "1", "page_info": card}))
+
+    assert (media.renditions[0].quality, media.renditions[0].codecs) == (quality, codecs)
+
+
+def test_a_picture_tells_the_names_of_its_sizes() -> None:
+    told = {"pic_ids": ["a"], "pic_infos": {"a": info("a", mw2000={"url": "https://w.test/m.jpg"})}}
+
+    (media,) = media_of(ajax({"id": 1} | told))
+
+    assert [one.quality for one in media.renditions] == ["largest", "mw2000"]
