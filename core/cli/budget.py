@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from core.cli.options import RATE, number, settings_options, store_option
-from core.cli.switching import source_argument, switches_for, terms_line
+from core.cli.switching import Typed, source_argument, switches_for, terms_line
 from core.settings import Settings
 
 
@@ -56,4 +56,4 @@ def budget(
         switch = switches.change(source, lambda before: before.model_copy(update=changes))
     else:
         switch = switches.read().of(source)
-    click.echo(terms_line(source, given.source(source), switch))
+    click.echo(terms_line(source, given.source(source), switch, Typed(store_folder)))

@@ -95,8 +95,9 @@ def crawl(
 ) -> None:
     """Read feeds and get every image and video that they show.
 
-    A feed is an address (RSS, Media RSS, JSON Feed, a text list of addresses), a file with one, or
-    the name of a feed in the settings. The store folder then holds each file once by its SHA-256
+    A feed is an address (RSS, Media RSS, Atom, JSON Feed, a sitemap, IIIF, a list of addresses), a
+    file with one, or the name of a feed in the settings. The address of a picture, a video or a
+    manifest (HLS, DASH) is a list of one. The store folder then holds each file once by its SHA-256
     (objects/), names for people (library/), where each came from (media/), and SHA256SUMS.
 
     Run the same command again at any time: it goes on where the last run stopped, however that
@@ -104,14 +105,15 @@ def crawl(
 
     `headrace pause`, `resume`, `budget` and `purge` with --store DIR reach a crawl while it runs.
     When for two minutes all that is open belongs to sources that are paused, or where nobody
-    answers, the run ends and leaves it to the next one.
+    answers, the run ends and leaves it to the next one. So it does where a source has answered
+    nothing but "slower" for ten minutes beyond the longest wait that it named.
 
     Exit status: 0 when everything found was got, now or before; 1 when something is missing, which
     is listed with its reason; 2 when the command or the settings can't be right; 130 after Ctrl-C.
 
-    A video whose manifest names pieces (HLS) is got piece by piece and joined to one file. Where
-    pieces can't be had, it is incomplete: no file has a hole, what was got is kept, and a later run
-    fetches only what is missing.
+    A video whose manifest names pieces (HLS, DASH, Bilibili's playurl) is got piece by piece and
+    joined to one file. Where pieces can't be had, it is incomplete: no file has a hole, what was
+    got is kept, and a later run fetches only what is missing.
 
     \b
     With --json the object is

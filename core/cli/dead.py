@@ -161,8 +161,8 @@ def discard(
     chosen.insist(everything=everything)
     for source in chosen.sources:
         gone = dead_letters.discard(chosen.url, source, chosen.selection, dry_run=dry_run)
-        _name(gone)
         click.echo(f"{source}: {_would(dry_run)}discarded {count(len(gone), 'letter')}")
+        _name(gone)
 
 
 def _show(entries: Sequence[Entry]) -> None:
@@ -179,8 +179,8 @@ def _row(entry: Entry) -> list[str]:
 
 
 def _tell_requeued(source: str, done: Requeued, *, dry_run: bool) -> None:
-    _name(done.published)
     click.echo(f"{source}: {_would(dry_run)}requeued {count(len(done.published), 'task')}")
+    _name(done.published)
     for letter in done.unreadable:
         click.echo(
             f"{source}: {letter.id} can't be read ({printable(letter.message)}) and would only die "

@@ -24,7 +24,7 @@ from core.cli.progress import Gauge, Screen, Watch
 from core.cli.report import JsonLine, Report
 from core.cli.stranding import Stranding
 from core.cli.summary import Summary
-from core.cli.switching import Changes
+from core.cli.switching import Changes, Typed
 from core.cli.videos import RunningVideos
 from core.cli.wording import printable
 from core.model.end import MediaEnd
@@ -55,7 +55,12 @@ class EmbeddedRun:
         self._watch = Watch(self._census)
         self._app = embedded_app(settings, on_end=self._watch)
         self._patience = Patience(self._app.clock)
-        self._stranding = Stranding(self._app.clock, self._why_paused, self._app.budget.blocked_for)
+        self._stranding = Stranding(
+            self._app.clock,
+            self._why_paused,
+            self._app.budget.blocked_for,
+            resume=partial(Typed(settings.store), "resume"),
+        )
         self._left: dict[str, str] = {}  # why each source that was given up can't go on
         self._stream = sys.stderr if as_json else sys.stdout
 

@@ -6,9 +6,10 @@ is full, since it is slow or paused, holds up no other."""
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from core.app import App
 from core.cli.census import Census
@@ -17,11 +18,15 @@ from core.errors import HeadraceError
 from core.model.task import Task
 from core.model.walk import FeedRecord
 from core.ports import Copy
-from core.steps.discover import open_depth
-from core.steps.trigger import Feed, listed, offer, submitted, trigger
+from core.steps.actions import published_by
+from core.steps.depths import open_depth
+from core.steps.trigger import Feed, listed, offer, trigger
+
+logger = logging.getLogger(__name__)
 
 _WINDOW = 200  # tasks published together
 _PAUSE_S = 0.2  # between looks at a full source
+_SILENT_S = 5.0  # that one is waited for before a word is said of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +51,19 @@ class Feeding:
     """Publishes a run's work, in a thread of its own once started."""
 
     def __init__(
-        self, app: App, orders: Sequence[Order], census: Census, *, retry_dead: bool
+        self,
+        app: App,
+        orders: Sequence[Order],
+        census: Census,
+        *,
+        retry_dead: bool,
+        say: Callable[[str], None] = logger.info,
     ) -> None:
         self._app = app
         self._orders = orders
         self._census = census
         self._retry_dead = retry_dead
+        self._say = say
         self._depth = open_depth(app.depths, app.ledger)
         self._thread = threading.Thread(target=self._run, name="headrace-feeding", daemon=True)
         self._error: BaseException | None = None
@@ -75,6 +87,9 @@ class Feeding:
         supplies = [self._supply(orders) for orders in _by_source(self._orders)]
         while supplies and not self._app.stop.is_set():
             fed = [supply for supply in supplies if self._has_room(supply)]
+            for supply in supplies:
+                if supply not in fed:
+                    self._say_why(supply)
             for supply in fed:
                 self._app.publisher.publish(supply.window or supply.feeds)
                 supply.advance()
@@ -100,6 +115,19 @@ class Feeding:
             return not self._app.stop.is_set()
         return self._depth(supply.source) < self._app.settings.backpressure.low_water
 
+    def _say_why(self, supply: _Supply) -> None:
+        """Once: a source that is paused, or whose workers are stopped, may be full for days."""
+        now = self._app.clock.monotonic()
+        supply.waits_since = now if supply.waits_since is None else supply.waits_since
+        if supply.is_told or now - supply.waits_since < _SILENT_S:
+            return
+        supply.is_told = True
+        tasks, low_water = self._depth(supply.source), self._app.settings.backpressure.low_water
+        self._say(
+            f"{supply.source}: waits, with {tasks:,} tasks open; the rest goes in once fewer than "
+            f"{low_water:,} are (headrace status)"
+        )
+
     def _left_of(self, order: Order) -> Iterator[Copy]:
         """What a feed's earlier pages list and nobody has; counts the rest as known or failed."""
         for payload in listed(self._app.store, order.feed.feed):
@@ -117,7 +145,7 @@ class Feeding:
             if copy is None:
                 recognise(self._census, self._app.store, payload.media)
             else:
-                yield replace(copy, task=submitted(copy.task, self._app.store, self._app.clock))
+                yield published_by(order.task, copy)
 
 
 class _Supply:
@@ -129,9 +157,12 @@ class _Supply:
         self._leftovers = leftovers
         self.window = next(leftovers, None)
         self.over = False
+        self.waits_since: float | None = None
+        self.is_told = False
 
     def advance(self) -> None:
         """What was due is published."""
+        self.waits_since = None
         if self.window is None:
             self.over = True
         else:

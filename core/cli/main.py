@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import click
 
+from core.cli.hang_ups import HANG_UPS
 from core.cli.interrupts import EXIT_INTERRUPTED, ending_at_ctrl_c
 from core.cli.options import group_options
 from core.errors import HeadraceError, Misconfigured
@@ -25,12 +26,15 @@ EXIT_USAGE = 2
 class _Entry(NamedTuple):
     module: str  # which has the command, or the group, under the entry's name
     summary: str
+    reloads: bool = False  # SIGHUP has it read its settings anew, and must not end it before
 
 
 COMMANDS = {
     "crawl": _Entry("core.cli.crawl", "Read feeds and get their media, in this one process."),
     "submit": _Entry("core.cli.submit", "Put feeds into RabbitMQ, for workers to crawl."),
-    "produce": _Entry("core.cli.produce", "Ask feeds for news by their timetables, for workers."),
+    "produce": _Entry(
+        "core.cli.produce", "Ask feeds for news by their timetables, for workers.", reloads=True
+    ),
     "status": _Entry("core.cli.status", "Show what is open, done and dead, by source."),
     "dead": _Entry("core.cli.dead", "List, requeue or discard dead letters."),
     "pause": _Entry("core.cli.pause", "Let nothing of a source go out, until it is resumed."),
@@ -54,6 +58,8 @@ class _Commands(click.Group):
         entry = COMMANDS.get(cmd_name)
         if entry is None:
             return None
+        if entry.reloads:
+            HANG_UPS.listen()  # its imports take longer than a person who reloads at once
         with ending_at_ctrl_c():
             command = getattr(_imported(entry.module), cmd_name)
         assert isinstance(command, click.Command)  # noqa: S101 - the table says so

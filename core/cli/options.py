@@ -62,6 +62,16 @@ def group_options(group: Callable[..., Any]) -> Callable[..., Any]:
     return _CONFIG(_VERBOSE(click.pass_context(remember)))
 
 
+def named_file() -> Path | None:
+    """The file that `--config` names, before the command's name or after it. Asked in the thread
+    that runs the command."""
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return None
+    named: Path | None = context.params.get("config_file")
+    return named or (context.find_object(dict) or {}).get("config_file")
+
+
 def in_store(given: settings.Settings, folder: Path | None) -> settings.Settings:
     """The settings with another store folder, if one is named."""
     return given if folder is None else given.model_copy(update={"store": folder})

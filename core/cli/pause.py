@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from core.cli.options import settings_options, store_option
-from core.cli.switching import source_argument, switches_for
+from core.cli.switching import Typed, source_argument, switches_for
 from core.cli.wording import duration, printable
 from core.clock import SystemClock
 from core.model.switch import Pause, Switch
@@ -37,19 +37,20 @@ def pause(given: Settings, source: str, reason: str | None, store_folder: Path |
       headrace pause feed --store pictures
     """  # noqa: D301 - click marks a verbatim paragraph so
     now = SystemClock().now()
+    told = " ".join((reason or "").split())  # on one line: it stands in tables and in the log
     earlier: list[Pause] = []
 
     def paused(before: Switch) -> Switch:
         standing = before.pause or Pause(reason=_NO_REASON, since=now)
         earlier.extend([before.pause] if before.pause else [])
-        pause = standing.model_copy(update={"reason": reason or standing.reason})
+        pause = standing.model_copy(update={"reason": told or standing.reason})
         return before.model_copy(update={"pause": pause})
 
     standing = switches_for(given, source, store_folder).change(source, paused).pause
     assert standing is not None  # noqa: S101 - `paused` put it there
     lasts = "".join(f" for {duration(max(0.0, now - pause.since))} now" for pause in earlier)
     click.echo(printable(f"{source} is paused{lasts}: {standing.reason}"))
-    click.echo(f"It goes on with: headrace resume {source}")
+    click.echo(f"It goes on with: {Typed(store_folder)('resume', source)}")
 
 
 @click.command()

@@ -24,6 +24,7 @@ from core.fetch.fetcher import Fetcher, PageBody, Visit
 from core.manifests import Origin, SelectionPolicy, build_plan, choose, parse, read_wanted
 from core.model.request import Request
 from core.settings import Settings
+from core.sources.one_media import is_file
 from core.steps.terms import selection_policy, source_terms
 
 EXIT_REFUSED = 1
@@ -92,19 +93,15 @@ def look(
 ) -> Found:
     """Ask, and tell by the bytes what it is. Raises what the answer or its bytes mean."""
     request = target.adapter.request(target.address, None) or Request(target.address)
-    page = visit.page(request, enough=_is_file)
+    page = visit.page(request, enough=is_file)
     head = page.stream.read(types.HEAD_BYTES)
     page.stream.seek(0)
-    sniffed = types.sniff(head)
+    sniffed = types.sniff(head) if is_file(head) else None
     if sniffed is not None:
         return FileFound(target.address, page.url, sniffed, page.content_type)
     if types.is_manifest(head):
         return _manifest(visit, target, policy, page, secret_names)
     return read_feed(visit, target, page, SystemClock())
-
-
-def _is_file(head: bytes) -> bool:
-    return types.sniff(head) is not None
 
 
 def _manifest(

@@ -9,6 +9,7 @@ from typing import Any, assert_never
 from core.cli.wording import count, duration, printable, table
 from core.fetch.types import Sniffed
 from core.manifests import Choice, MediaPlaylist, Multivariant, Wanted
+from core.manifests.codecs import AUDIO, families
 from core.manifests.playlists import MediaRendition, RenditionKind, Variant
 from core.model.addresses import strike
 from core.model.plan import Plan, Track
@@ -148,7 +149,7 @@ def _row(variant: Variant, choice: Choice) -> Sequence[str]:
         f"{variant.width}x{variant.height}" if variant.height else "-",
         variant.codecs or "-",
         f"{variant.bandwidth / 1e6:.1f} Mbit/s" if variant.bandwidth else "-",
-        variant.audio_group or "-",
+        variant.audio_group or ("in it" if families(variant.codecs) & AUDIO else "-"),
         variant.subtitles_group or "-",
     )
 

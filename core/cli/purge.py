@@ -81,10 +81,10 @@ def purge(
     if not yes and not _agreed(f"{source}: {waiting}. Drop what waits?"):
         click.echo("Nothing was dropped.")
         context.exit(EXIT_NO)
-    now_ms = round(SystemClock().now() * 1000)
+    now_ms = int(SystemClock().now() * 1000)
     switch = switches.change(source, lambda before: marked(before, now_ms))
     if asks_services:
-        _drain(given, source, switch.purged_before or now_ms)
+        _drain(given, source, switch)
     click.echo(f"{source}: what was submitted before now is dropped wherever it turns up")
     click.echo("The store keeps what was found. To get it after all: headrace submit --unfinished")
 
@@ -98,9 +98,11 @@ def _agreed(question: str) -> bool:
 
 
 def marked(before: Switch, now_ms: int) -> Switch:
-    """The mark first, so that a worker that takes a task from under our hands drops it too. It
-    never goes back, also when another machine's clock was ahead."""
-    return before.model_copy(update={"purged_before": max(before.purged_before or 0, now_ms)})
+    """The mark first, so that a worker that takes a task from under our hands drops it too. It lies
+    past whatever was submitted until now: in this very millisecond, or by the mark of a purge from
+    a machine whose clock was ahead."""
+    latest_ms = max(before.purged_before or 0, now_ms)
+    return before.model_copy(update={"purged_before": latest_ms + 1})
 
 
 def _waiting(given: Settings, source: str) -> _Waiting:
@@ -111,11 +113,11 @@ def _waiting(given: Settings, source: str) -> _Waiting:
     return _Waiting(ready, delayed=work.delayed, leased=work.leased)
 
 
-def _drain(given: Settings, source: str, before_ms: int) -> None:
+def _drain(given: Settings, source: str, switch: Switch) -> None:
     ledger = RedisLedger(given.redis.url.get_secret_value())
 
     def drop(task: Task) -> bool:
-        if task.serial >= before_ms:
+        if not task.is_before(switch.purged_before):
             return False
         ledger.finish(task)  # its attempts too: submitted again it begins anew
         return True
@@ -123,3 +125,7 @@ def _drain(given: Settings, source: str, before_ms: int) -> None:
     for lane, dropped in drain(given.broker.url.get_secret_value(), source, drop).items():
         if dropped:
             click.echo(f"{lane}: dropped {count(dropped, 'task')}")
+    # Else those that lie in the delay queues, some for hours, would count as open until they come
+    # back to be dropped, and hold up what is submitted now.
+    ledger.forget_delayed(source)
+    ledger.close()

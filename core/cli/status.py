@@ -18,7 +18,7 @@ from core.cli.options import in_store, json_option, settings_options, store_opti
 from core.cli.sources import Known, SourceStatus
 from core.cli.standing import budget_lines
 from core.cli.videos import VideoMeter, videos_under_way
-from core.cli.wording import count, printable, size, table
+from core.cli.wording import count, duration, printable, size, table
 from core.clock import SystemClock
 from core.errors import HeadraceError
 from core.ledger.redis import RedisLedger
@@ -63,7 +63,7 @@ class Status:
     dropped: int | None  # messages that RabbitMQ itself gave up: a person has to look
     joins: int | None = None  # videos that wait in the shared lane to be joined
     notes: list[str] = field(default_factory=list)  # what could not be asked, and why
-    answered: bool = True  # whether anybody could be asked at all
+    answered: bool = True  # whether everybody could be asked: store, RabbitMQ and Redis
 
 
 @click.command()
@@ -80,25 +80,31 @@ def status(
     ready    tasks in the source's lanes
     leased   tasks that a worker performs now
     delayed  tasks that wait for their time
-    dead     dead letters (`headrace dead list` tells why)
+    dead     dead letters in RabbitMQ (`headrace dead list` tells why)
     done     media got, and their bytes
     video    how many pieces of a video under way are there
 
     Then, of every source that went out, or that somebody switched:
 
     \b
-    requests/s  that went out over about the last minute
-    allowed/s   what is granted just now: less than the rate once the source made us slower
-    rate/s      by the settings, or by `headrace budget`
-    slowdowns   how often the source made us slower
-    token wait  of the time of requests, what they waited for their tokens
-    state       open, slowed, blocked (it asked us to wait), paused (`headrace resume`)
+    requests/s    that went out over about the last ten seconds
+    allowed/s     what is granted just now: less than the rate once the source made us slower
+    rate/s        by the settings, or by `headrace budget`
+    slowdowns     how often the source made us slower
+    token wait    what each of these requests waited for its token, on average
+    request time  what each of them took then, on average
+    state         open, slowed, blocked (it asked us to wait), paused (`headrace resume`)
+
+    A source whose media lie on many hosts is open while one of them is slowed or blocked: each such
+    host has a line of its own below the table.
 
     With --store only that folder is asked, as for a store that `headrace crawl` fills: no RabbitMQ,
     no Redis; dead then counts media that ended without their file.
 
-    Exit status 1 when nobody could be asked, or when messages lie in headrace.dropped: RabbitMQ
-    itself gave up on them, which must not happen and wants a person to look at them in its console.
+    Exit status 0 says that everybody answered. It is 1 when the store, RabbitMQ or Redis could not
+    be asked: `-` then stands for what only they know, and a line at the end says why. It is 1, too,
+    when messages lie in headrace.dropped: RabbitMQ itself gave up on them, which must not happen
+    and wants a person to look at them in its console.
 
     \b
     Examples:
@@ -122,7 +128,7 @@ def of_store(given: Settings) -> Status:
     store = Store.look(given.store, clock=clock)
     notes, now = _doubts(store), clock.now()
     tallies = store.sums.tally()
-    known = Known(given, _switches(store, notes), tallies)
+    known = Known(given, _switches(store, notes), tallies, alone=True)
     return Status(
         [known.of(name, now) for name in sorted({*tallies, *known.switches.sources})],
         list(_feeds(store)),
@@ -141,10 +147,10 @@ def of_everything(given: Settings) -> Status:
     store = _asked(lambda: Store.look(given.store, clock=clock), notes)
     depths = _asked(lambda: depth.read(given.broker.url.get_secret_value(), names), notes)
     work = _asked(lambda: _work(redis_url, names), notes)
-    standings = _asked(lambda: _standings(redis_url, names), []) if work is not None else None
+    stand = _asked(lambda: _standings(redis_url, names), notes) if work is not None else None
     switches = _switches(store, notes) if store else Switches()
     tallies = store.sums.tally() if store else None
-    known = Known(given, switches, tallies, depths, work, standings or {})
+    known = Known(given, switches, tallies, depths, work, *(stand or ({}, {})))
     now = clock.now()
     notes += _doubts(store) if store else []
     return Status(
@@ -154,7 +160,7 @@ def of_everything(given: Settings) -> Status:
         dropped=depths.dropped if depths else None,
         joins=depths.lanes.get(_JOINS, 0) if depths else None,
         notes=notes,
-        answered=any(part is not None for part in (store, depths, work)),
+        answered=all(part is not None for part in (store, depths, work, stand)),
     )
 
 
@@ -171,6 +177,13 @@ def told(found: Status) -> Iterator[str]:
 
 
 def _remarks(found: Status) -> Iterator[str]:
+    for source in found.sources:
+        if source.purge_ahead_s is not None:
+            yield (
+                f"source {source.source}: the mark of its purge lies "
+                f"{duration(source.purge_ahead_s)} in the future: the clock of the machine that "
+                "purged is ahead, or this one's is behind"
+            )
     for feed in found.feeds:
         why = f" ({feed.reason})" if feed.reason else ""
         yield printable(f"feed {feed.address}: walk {feed.walk} is {feed.state}{why}")
@@ -196,9 +209,12 @@ def _work(redis_url: str, names: Iterable[str]) -> dict[str, OpenWork]:
     return {name: ledger.open_work(name) for name in names}
 
 
-def _standings(redis_url: str, names: Iterable[str]) -> dict[str, Standing | None]:
+def _standings(
+    redis_url: str, names: Iterable[str]
+) -> tuple[dict[str, Standing | None], dict[str, Standing]]:
+    """Of each source, and of the hosts that are slowed or blocked by themselves."""
     budget = TokenBudget.redis(redis_url, SystemClock())
-    return {name: budget.standing(name) for name in names}
+    return {name: budget.standing(name) for name in names}, budget.slow_hosts()
 
 
 def _switches(store: Store, notes: list[str]) -> Switches:

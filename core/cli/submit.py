@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import click
 
 from core.app import App
@@ -10,6 +14,7 @@ from core.cli.census import Census
 from core.cli.feeding import Feeding, Order, orders
 from core.cli.options import settings_options
 from core.cli.wording import printable, table
+from core.errors import BrokerDown
 from core.model.addresses import strike
 from core.model.task import DiscoverPayload
 from core.ports import Copy
@@ -56,7 +61,8 @@ def submit(
     app = rabbitmq_app(given)
     try:
         submitted = orders(app, [find_feed(given, name) for name in feeds])
-        _publish(app, submitted, unfinished=unfinished, retry_dead=retry_dead)
+        with _told_once():
+            _publish(app, submitted, unfinished=unfinished, retry_dead=retry_dead)
     finally:
         app.close()
     for line in table(_HEAD, [_row(order) for order in submitted], left=len(_HEAD)):
@@ -69,9 +75,35 @@ def _publish(app: App, submitted: list[Order], *, unfinished: bool, retry_dead: 
         return
     census = Census()
     try:
-        Feeding(app, submitted, census, retry_dead=retry_dead).feed()
+        Feeding(app, submitted, census, retry_dead=retry_dead, say=_tell).feed()
     finally:
         census.close()
+
+
+def _tell(line: str) -> None:
+    click.echo(line, err=True)
+
+
+@contextmanager
+def _told_once() -> Iterator[None]:
+    """While RabbitMQ is waited for, the log says why; once that was in vain, only this is news."""
+    heard: set[str] = set()
+    publishing = logging.getLogger("core.queue.link")
+
+    def hear(record: logging.LogRecord) -> bool:
+        heard.add(record.getMessage())
+        return True
+
+    publishing.addFilter(hear)
+    try:
+        yield
+    except BrokerDown as error:
+        if str(error) not in heard:
+            raise
+        words = "RabbitMQ was waited for in vain: submit again once it is there, which is harmless"
+        raise BrokerDown(words, reason=error.reason) from error
+    finally:
+        publishing.removeFilter(hear)
 
 
 def _row(order: Order) -> tuple[str, str, str, str]:

@@ -41,7 +41,9 @@ class Summary:
         """Name the sources that nothing could be done for any more."""
         for source, why in reasons.items():
             self._stranded = True
-            self.say(printable(f"source {source}: {why}: what is open of it is left"))
+            self.say(
+                printable(f"source {source}: {why}: what is open of it is left for the next run")
+            )
 
     def feeds(self, reports: Iterable[FeedReport]) -> None:
         """Name the feeds that were not read to their end, and what their posts lack."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
-from core.cli.options import in_store
+from core.cli.options import in_store, named_file
 from core.clock import SystemClock
 from core.errors import Misconfigured
 from core.model.switch import Switch
@@ -30,7 +31,20 @@ def switches_for(given: Settings, source: str, store_folder: Path | None) -> Swi
     return Store.look(in_store(given, store_folder).store, clock=SystemClock()).switches
 
 
-def terms_line(source: str, settings: SourceSettings, switch: Switch) -> str:
+class Typed:
+    """Commands for a person to type, with the options without which they would mean another store
+    or other settings. Made in the thread that runs the command."""
+
+    def __init__(self, store_folder: Path | None) -> None:
+        named = (("--config", named_file()), ("--store", store_folder))
+        self._where = [word for name, path in named if path for word in (name, str(path))]
+
+    def __call__(self, command: str, source: str, *options: str) -> str:
+        """`headrace resume press --store pictures`."""
+        return shlex.join(["headrace", command, source, *options, *self._where])
+
+
+def terms_line(source: str, settings: SourceSettings, switch: Switch, typed: Typed) -> str:
     """`feed: 2 requests a second, burst 20 (the settings say 10 and 20: ...)`."""
     rate = settings.rate if switch.rate is None else switch.rate
     burst = settings.burst if switch.burst is None else switch.burst
@@ -39,7 +53,7 @@ def terms_line(source: str, settings: SourceSettings, switch: Switch) -> str:
         return f"{line}, as the settings say"
     return (
         f"{line} (the settings say {settings.rate:g} and {settings.burst:,}: "
-        f"headrace budget {source} --reset)"
+        f"{typed('budget', source, '--reset')})"
     )
 
 
@@ -49,7 +63,7 @@ class Changes:
     def __init__(self, source: str, settings: SourceSettings, store: Path) -> None:
         self._source = source
         self._settings = settings
-        self._store = store
+        self._typed = Typed(store)
         self._before = Switch()
 
     def told(self, switch: Switch) -> Iterator[str]:
@@ -58,9 +72,9 @@ class Changes:
         if switch.pause is not None and switch.pause != before.pause:
             yield (
                 f"{self._source} is paused: {switch.pause.reason}. Its requests wait for: "
-                f"headrace resume {self._source} --store {self._store}"
+                f"{self._typed('resume', self._source)}"
             )
         if before.pause is not None and switch.pause is None:
             yield f"{self._source} goes on"
         if (switch.rate, switch.burst) != (before.rate, before.burst):
-            yield terms_line(self._source, self._settings, switch)
+            yield terms_line(self._source, self._settings, switch, self._typed)

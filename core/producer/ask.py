@@ -5,11 +5,13 @@ Whatever is in the way is read here, inside the run, and kept nowhere: a flag co
 from __future__ import annotations
 
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from core.app import App
 from core.model.task import DiscoverPayload
+from core.model.walk import FeedRecord
 from core.ports import Copy
-from core.steps.discover import whole_depth
+from core.steps.depths import whole_depth
 from core.steps.gate import HELD_S, Gate, Marks, held_s
 from core.steps.trigger import find_feed, trigger
 
@@ -22,10 +24,14 @@ class Triggered:
 
     walk: str
     page: int  # from 1: a walk that was interrupted goes on further down
+    is_new: bool = True  # else it was open before: nobody has read it to its end yet
 
     def __str__(self) -> str:
-        begins = "begins" if self.page == 1 else f"goes on at page {self.page}"
-        return f"walk {self.walk} {begins}"
+        if self.is_new:
+            return f"walk {self.walk} begins"
+        if self.page == 1:
+            return f"walk {self.walk} is still open at page 1"
+        return f"walk {self.walk} goes on at page {self.page}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,27 +50,40 @@ def ask(app: App, gate: Gate, name: str) -> Triggered | HeldBack:
     """Ask the feed of that name in the settings. Raises a `HeadraceError` when it could not be
     asked; asking again is harmless."""
     feed = find_feed(app.settings, name)
-    held = _held_back(app, gate, feed.record.source)
+    held = _held_back(app, gate, feed.record)
     if held is not None:
         return held
+    before = app.store.walks.current(feed.record.feed)
     attempts = app.settings.retries.max_attempts
     task = trigger(app.store, feed, app.clock, max_attempts=attempts)
     app.publisher.publish([Copy(task)])
     payload = task.payload
     assert isinstance(payload, DiscoverPayload)  # noqa: S101 - a trigger reads a feed
-    return Triggered(payload.walk, payload.page)
+    is_new = before is None or before.walk != payload.walk
+    return Triggered(payload.walk, payload.page, is_new=is_new)
 
 
-def _held_back(app: App, gate: Gate, source: str) -> HeldBack | None:
-    """What keeps a source from getting more: a person, the source itself, or its backlog."""
+def _held_back(app: App, gate: Gate, feed: FeedRecord) -> HeldBack | None:
+    """What keeps a feed from being asked: a person, its source or host, or the backlog."""
+    source = feed.source
     pause = app.store.switches.read().of(source).pause
     if pause is not None:
         return HeldBack("paused", f"source {source} is paused: {pause.reason}", PAUSED_S)
-    blocked_s = app.budget.blocked_for(source)
-    if blocked_s > 0:
-        why = f"source {source} told us to slow down, and is blocked for {blocked_s:.0f} s more"
-        return HeldBack("blocked", why, min(blocked_s, HELD_S[1]))
-    return _backlog(app, gate, source)
+    return _blocked(app, feed) or _backlog(app, gate, source)
+
+
+def _blocked(app: App, feed: FeedRecord) -> HeldBack | None:
+    """Of a source that is spread over many hosts, the one that the feed lies on counts as well."""
+    host = urlsplit(feed.address).hostname  # of a local file none
+    named = {feed.source: f"source {feed.source}"}
+    if host:
+        named[f"{feed.source}/{host}"] = f"{host}, where the feed lies,"
+    for bucket, name in named.items():
+        blocked_s = app.budget.blocked_for(bucket)
+        if blocked_s > 0:
+            why = f"{name} told us to slow down, and is blocked for {blocked_s:.0f} s more"
+            return HeldBack("blocked", why, min(blocked_s, HELD_S[1]))
+    return None
 
 
 def _backlog(app: App, gate: Gate, source: str) -> HeldBack | None:

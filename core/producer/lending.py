@@ -23,6 +23,12 @@ class Lending:
         """The app that is lent now."""
         return self._app
 
+    @property
+    def is_lent(self) -> bool:
+        """Whether a run uses an app now."""
+        with self._changed:
+            return any(self._lent.values())
+
     @contextmanager
     def lend(self) -> Iterator[App]:
         """The newest app, open for as long as the context is."""

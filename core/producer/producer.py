@@ -19,13 +19,14 @@ from core.errors import HeadraceError, Misconfigured
 from core.producer.ask import HeldBack, ask
 from core.producer.lending import Lending
 from core.producer.triggers import trigger_of
-from core.settings import FeedSettings
+from core.settings import FeedSettings, Settings
 from core.steps.gate import Gate
 from core.timetable import in_words
 
 logger = logging.getLogger(__name__)
 
 TROUBLE_S = 60.0  # what is down is tried again after so long, not only at the feed's next time
+FIRST_S = 10.0  # most jitter of a first run: a feed with an hour of it is asked «at once» too
 
 
 class Producer:
@@ -52,11 +53,14 @@ class Producer:
 
     def take_over(self, app: App) -> None:
         """Go on with another app and its settings: feeds that are new or changed are asked at once,
-        the others keep their time. Raises `StorageDown`; then nothing has changed."""
-        _ = app.store
-        before = self._lending.newest.settings.feeds
+        the others keep their time. Raises `StorageDown`, or `Misconfigured` where the workers would
+        look elsewhere for what it publishes; then nothing has changed."""
+        before = self._lending.newest
+        _refuse_another_place(before.settings, app.settings)
+        if app.store.id != before.store.id:
+            raise _elsewhere("the folder of the store holds another one")
         self._lending.replace(app)
-        self._plan(before, app.settings.feeds)
+        self._plan(before.settings.feeds, app.settings.feeds)
 
     def look(self) -> None:
         """Have the scheduler look at the clock, which may have been set or have slept."""
@@ -69,6 +73,8 @@ class Producer:
             # Not `wait=True`: it waits with its locks in hand, and a run may want them to look
             # again.
             self._scheduler.shutdown(wait=False)
+        if self._lending.is_lent:
+            logger.info("runs under way are waited for")
         self._lending.close()
 
     # --- jobs ---
@@ -83,7 +89,7 @@ class Producer:
                 self._schedule(name, feed)
 
     def _schedule(self, name: str, feed: FeedSettings) -> None:
-        first = self._in(self._rng.uniform(0.0, feed.jitter))
+        first = self._in(self._rng.uniform(0.0, min(feed.jitter, FIRST_S)))
         self._scheduler.add_job(
             self._run,
             trigger_of(feed, first),
@@ -151,3 +157,24 @@ class Producer:
     def _in(self, seconds: float) -> datetime:
         when = self._lending.newest.clock.now() + seconds
         return datetime.fromtimestamp(when, self._scheduler.timezone)
+
+
+def _refuse_another_place(before: Settings, after: Settings) -> None:
+    """Raise for what workers, too, read only when they start: their tasks would go to another
+    server, or be of another store, which they leave alone."""
+    changed = [
+        name
+        for name, told, now in (
+            ("store", before.store.resolve(), after.store.resolve()),
+            ("broker.url", before.broker.url, after.broker.url),
+            ("redis.url", before.redis.url, after.redis.url),
+        )
+        if told != now
+    ]
+    if changed:
+        raise _elsewhere(f"{' and '.join(changed)} changed")
+
+
+def _elsewhere(what: str) -> Misconfigured:
+    words = f"{what}, which takes a restart: of produce, and of the workers with it"
+    return Misconfigured(words, reason="restart_needed")

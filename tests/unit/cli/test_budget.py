@@ -73,3 +73,10 @@ def test_what_cannot_be_a_budget_is_refused(options: list[str], store: Path, cap
     assert run(["budget", "mill", *options]) == 2
     assert options[0] in capsys.readouterr().err
     assert not (store / "switches.json").exists()
+
+
+def test_what_goes_back_to_the_settings_names_the_store(alone: Path, capsys):
+    open_store(alone / "other").close()
+    run(["budget", "mill", "--rate", "2", "--store", "other"])
+
+    assert "headrace budget mill --reset --store other)" in capsys.readouterr().out

@@ -1,4 +1,7 @@
+import pytest
+
 from core.cli.crawl import DEFAULT_CONCURRENCY, Wishes, wished
+from core.cli.main import run
 from core.settings import Settings, SourceSettings
 from core.steps.trigger import Feed
 from tests.support.runs import RECORD
@@ -38,3 +41,8 @@ def test_permitted_networks_add_to_those_of_the_settings():
     allowed = wished(given, [Feed(RECORD)], asked).fetch.allow_networks
 
     assert allowed == ("10.0.0.0/8", "127.0.0.0/8")
+
+
+def test_its_help_names_every_kind_of_manifest(capsys: pytest.CaptureFixture[str]):
+    assert run(["crawl", "--help"]) == 0
+    assert "(HLS, DASH, Bilibili's playurl)" in " ".join(capsys.readouterr().out.split())

@@ -35,3 +35,21 @@ def test_what_is_requeued_after_a_purge_is_not_taken_for_what_was_purged(
     assert run(["dead", "requeue", "--source", "feed"]) == 0
     [task] = on_the_lane(vhost_url)
     assert task.serial >= purged_by - 1
+
+
+@pytest.mark.parametrize(
+    ("command", "heading"),
+    [
+        ("requeue", "feed: would have requeued 1 task"),
+        ("discard", "feed: would have discarded 1 letter"),
+    ],
+)
+def test_what_would_be_done_is_told_before_the_tasks_that_it_means(
+    publisher: RabbitPublisher, command: str, heading: str, capsys
+):
+    publisher.bury(letter(picture(1)))
+
+    assert run(["dead", command, "--source", "feed", "--dry-run"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == heading
+    assert lines[1].startswith("  image-")

@@ -1,4 +1,6 @@
+import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from core.ports import Copy
 from core.queue.embedded import EmbeddedQueue
 from core.steps.ends import write_end
 from core.steps.trigger import Feed
+from tests.support.clock import FakeClock
 from tests.support.command import until
 from tests.support.runs import RECORD, a_walk, an_app, close, dead_end, got_end, payload, read_page
 
@@ -56,6 +59,21 @@ def test_leftovers_go_before_the_feed(app: App, census: Census, monkeypatch: pyt
     assert [task.kind for task in tasks] == [Kind.IMAGE, Kind.DISCOVER]
     assert census.standing(payload(1).media) is Standing.KNOWN
     assert census.standing(payload(2).media) is Standing.INCOMPLETE
+
+
+def test_leftovers_are_of_their_orders_submission(
+    app: App, census: Census, monkeypatch: pytest.MonkeyPatch
+):
+    """A purge while they are given means those that are still to come, too."""
+    a_walk(app.store, 1, 2, state=None)
+
+    leftovers = published(app, census, monkeypatch)
+    order = leftovers.pop()
+
+    assert len(leftovers) == 2
+    assert {(task.origin_ms, task.serial) for task in leftovers} == {
+        (order.origin_ms, order.serial)
+    }
 
 
 def test_an_open_walk_is_gone_on_with_at_its_next_page(app: App):
@@ -120,6 +138,37 @@ def test_no_more_is_given_than_the_low_water_mark_lets_in(tmp_path: Path, census
 
     assert over
     assert given == 400
+
+
+def test_what_is_waited_for_is_said_once(tmp_path: Path, census: Census):
+    app = an_app(tmp_path, backpressure={"high_water": 300, "low_water": 150})
+    app = replace(app, clock=FakeClock())
+    a_walk(app.store, *range(1_000))
+    started, said = app.clock.now(), []
+
+    def wait(seconds: float, wake: threading.Event | None = None) -> bool:
+        app.clock.advance(seconds)
+        if app.clock.now() - started > 60.0:  # no worker takes any
+            app.stop.set()
+        return app.stop.is_set()
+
+    app.clock.sleep = wait
+    Feeding(
+        app,
+        orders(app, [FEED]),
+        census,
+        retry_dead=False,
+        say=lambda line: said.append((round(app.clock.now() - started), line)),
+    ).feed()
+    app.close()
+
+    assert said == [
+        (
+            5,
+            "feed: waits, with 200 tasks open; the rest goes in once fewer than 150 are "
+            "(headrace status)",
+        )
+    ]
 
 
 def test_a_fault_of_ours_reaches_whoever_waits(app: App, census: Census):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -113,3 +114,21 @@ def test_a_reason_cannot_move_the_terminals_cursor(store: Path, capsys):
     run(["pause", "mill", "--reason", "\x1b[2J"])
 
     assert "\x1b" not in capsys.readouterr().out
+
+
+def test_what_ends_a_pause_names_the_store_and_the_settings_that_were_named(alone: Path, capsys):
+    open_store(alone / "other one").close()
+    (alone / "headrace.toml").rename(alone / "mill.toml")
+
+    assert run(["--config", "mill.toml", "pause", "mill", "--store", "other one"]) == 0
+    command = capsys.readouterr().out.splitlines()[1].removeprefix("It goes on with: ")
+    assert command == "headrace resume mill --config mill.toml --store 'other one'"
+    assert run(shlex.split(command)[1:]) == 0
+    assert switched(alone / "other one").pause is None
+
+
+def test_a_reason_stands_on_one_line(store: Path, capsys):
+    run(["pause", "mill", "--reason", "the cookie\nexpired\n"])
+
+    assert switched(store).pause.reason == "the cookie expired"
+    assert capsys.readouterr().out.splitlines()[0] == "mill is paused: the cookie expired"

@@ -46,6 +46,17 @@ def test_the_subtitles_and_the_sound_inside_the_video_are_shown():
     assert "* subtitles English (en) group subs" in lines
 
 
+def test_sound_inside_a_variant_is_said_to_be_in_it():
+    offer = multivariant(
+        *variant("both", codecs="avc1.64001f,mp4a.40.2"),
+        *variant("silent", codecs="avc1.64001f"),
+    )
+    choice = choose(offer, SelectionPolicy())
+    rows = list(told(ManifestFound(offer.url, offer, choice, None)))[2:4]
+
+    assert ["in it" in row for row in rows] == [True, False]
+
+
 def test_a_refusal_is_told_last():
     offer = multivariant(*variant("v"))
     choice: Choice = choose(offer, SelectionPolicy())

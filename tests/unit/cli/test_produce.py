@@ -1,13 +1,18 @@
 from __future__ import annotations
 
 import logging
+import os
+import signal
 from pathlib import Path
 
 import pytest
+from click import Context
 from click.testing import CliRunner
 
 from core.app import App
+from core.cli import main
 from core.cli import produce as command
+from core.cli.hang_ups import HANG_UPS
 from core.cli.main import run
 from core.errors import BrokerDown
 from core.model.switch import Pause, Switch
@@ -97,6 +102,15 @@ def test_once_a_feed_that_is_held_is_no_failure(world: World):
     assert "press  held  source feed is paused: for tonight" in out
 
 
+def test_once_a_walk_that_nobody_has_read_is_said_to_be_open(world: World):
+    written(PRESS)
+    produced("--once")
+
+    _, out = produced("--once")
+
+    assert "is still open at page 1" in out
+
+
 def test_once_says_what_was_asked_before_the_broker_went(world: World):
     written(PRESS + MILL)
     publish = world.publisher.publish
@@ -110,7 +124,7 @@ def test_once_says_what_was_asked_before_the_broker_went(world: World):
 
     assert isinstance(result.exception, BrokerDown)
     assert "press  asked" in result.stdout
-    assert "mill" not in result.stdout
+    assert "mill   failed  not asked: broker_down" in result.stdout
 
 
 # --- SIGHUP ---
@@ -161,6 +175,79 @@ def test_a_file_that_is_gone_keeps_the_old_feeds(producer: Producer, caplog):
 
     assert feeds(producer) == {"press"}
     assert "gone.toml: No such file" in caplog.text
+
+
+def test_a_file_without_feeds_keeps_the_old_ones(producer: Producer, caplog):
+    command._take_over(producer, written("[sources.mill]\n"))
+
+    assert feeds(producer) == {"press"}
+    assert "the old ones stay: there is no feed to ask" in caplog.text
+
+
+def test_a_file_with_another_store_keeps_the_old_one(producer: Producer, caplog, tmp_path: Path):
+    command._take_over(producer, written(f'store = "{tmp_path}/other"\n{MILL}'))
+
+    assert feeds(producer) == {"press"}
+    assert "store changed, which takes a restart" in caplog.text
+
+
+@pytest.fixture
+def hang_ups():
+    before = signal.getsignal(signal.SIGHUP)
+    yield HANG_UPS
+    HANG_UPS.take()
+    signal.signal(signal.SIGHUP, before)
+
+
+def test_sighup_is_noted_before_the_command_is_imported(hang_ups, monkeypatch):
+    found: list[object] = []
+
+    def imported(_module: str) -> object:
+        found.append(signal.getsignal(signal.SIGHUP))
+        return command
+
+    monkeypatch.setattr(main, "_imported", imported)
+    main.headrace.get_command(Context(main.headrace), "produce")
+
+    assert found == [hang_ups._note]
+
+
+def test_a_command_that_does_not_reload_ends_at_sighup(hang_ups):
+    before = signal.getsignal(signal.SIGHUP)
+    main.headrace.get_command(Context(main.headrace), "status")
+
+    assert signal.getsignal(signal.SIGHUP) is before
+
+
+def test_a_sighup_that_came_while_it_started_is_acted_on(
+    world: World, hang_ups, monkeypatch: pytest.MonkeyPatch
+):
+    app = world.app(load(written(PRESS)))
+    taken: list[Path | None] = []
+
+    def take_over(_producer: Producer, file: Path | None) -> None:
+        taken.append(file)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(command, "_take_over", take_over)
+    monkeypatch.setattr(command, "scheduler", GivenTime)
+    hang_ups.listen()
+    os.kill(os.getpid(), signal.SIGHUP)
+    command._produce(app, Path("headrace.toml"))
+
+    assert taken == [Path("headrace.toml")]
+    assert not hang_ups.take()
+
+
+def test_the_file_that_was_found_at_the_start_is_the_one_that_is_read_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+):
+    written(PRESS)
+    asked: list[Path | None] = []
+    monkeypatch.setattr(command, "_produce", lambda _app, file: asked.append(file))
+
+    assert run(["produce"]) == 0
+    assert asked == [Path("headrace.toml")]
 
 
 def test_what_it_asks_is_told_without_v(world: World, monkeypatch: pytest.MonkeyPatch, capfd):

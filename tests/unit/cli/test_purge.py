@@ -50,8 +50,8 @@ def mark(store: Path) -> int | None:
 
 
 def test_a_later_purge_never_goes_back():
-    assert marked(Switch(), 5).purged_before == 5
-    assert marked(Switch(purged_before=9), 5).purged_before == 9
+    assert marked(Switch(), 5).purged_before == 6
+    assert marked(Switch(purged_before=9), 5).purged_before == 10
     assert marked(Switch(rate=2.0), 5).rate == 2.0
 
 
@@ -87,6 +87,17 @@ def test_what_waits_is_dropped_and_what_is_submitted_later_is_kept(
 
 @pytest.mark.rabbitmq
 @pytest.mark.redis
+def test_what_was_put_off_since_is_dropped_with_what_it_follows_from(
+    store: Path, publisher: RabbitPublisher, vhost_url: str
+):
+    publisher.publish([Copy(picture(9, serial=10**14, submitted_ms=7))])
+
+    assert run(["purge", "feed", "--yes"]) == 0
+    assert on_the_lane(vhost_url) == []
+
+
+@pytest.mark.rabbitmq
+@pytest.mark.redis
 def test_a_purged_task_begins_anew_when_it_is_submitted_again(
     store: Path, publisher: RabbitPublisher, redis_url: str
 ):
@@ -100,6 +111,23 @@ def test_a_purged_task_begins_anew_when_it_is_submitted_again(
 
     assert isinstance(lease, Lease)
     assert lease.task.attempts == 0
+
+
+@pytest.mark.rabbitmq
+@pytest.mark.redis
+def test_what_is_delayed_holds_up_nothing_that_is_submitted_later(
+    store: Path, publisher: RabbitPublisher, redis_url: str
+):
+    """It lies in the delay queues for hours, and is dropped when it comes back."""
+    ledger = RedisLedger(redis_url)
+    for number in range(10, 13):  # not those that lie in the lane
+        ledger.published(picture(number, serial=number), delay_s=21_600.0, token=None)
+    before = ledger.open_work("feed").delayed
+    run(["purge", "feed", "--yes"])
+    after = ledger.open_work("feed").delayed
+    ledger.close()
+
+    assert (before, after) == (3, 0)
 
 
 @pytest.mark.rabbitmq

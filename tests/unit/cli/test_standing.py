@@ -5,8 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from core.cli.standing import budget_lines, budget_status, pause_status, state
+from core.cli.standing import (
+    budget_lines,
+    budget_status,
+    host_statuses,
+    pause_status,
+    purge_ahead_s,
+    state,
+)
 from core.cli.status import of_store, told
+from core.clock import SystemClock
 from core.model.switch import Pause, Switch
 from core.ports import Standing
 from core.settings import Settings, SourceSettings
@@ -23,8 +31,8 @@ STANDING = Standing(
     blocked_s=0.0,
     slowdowns=0,
     requests_per_s=8.0,
-    waited_s=3.0,
-    asked_s=1.0,
+    waited_s=0.35,
+    asked_s=0.05,
 )
 SLOWED = replace(STANDING, pace=0.25, blocked_s=12.0, slowdowns=2)
 PAUSED = Switch(pause=Pause(reason="the cookie expired", since=NOW - 300))
@@ -87,16 +95,56 @@ def test_the_table_shows_what_there_is_to_tell():
     )
 
     assert [" ".join(line.split()) for line in lines] == [
-        "source requests/s allowed/s rate/s slowdowns token wait state",
-        "mill 8 10 10 0 75 % open",
-        "press - - 10 - - paused for 5 min 0 s: the cookie expired",
+        "source requests/s allowed/s rate/s slowdowns token wait request time state",
+        "mill 8 10 10 0 0.35 s 0.05 s open",
+        "press - - 10 - - - paused for 5 min 0 s: the cookie expired",
     ]
+
+
+def test_a_host_that_is_slowed_by_itself_has_its_own_line():
+    buckets = {
+        "mill/a.test": replace(SLOWED, blocked_s=0.0),
+        "mill/b.test": SLOWED,
+        "mill-2/c.test": SLOWED,
+    }
+    hosts = host_statuses("mill", buckets, NOW)
+    mill = budget_status(SETTINGS, Switch(), STANDING, NOW, hosts)
+    _, line, *below = budget_lines([("mill", mill, None)])
+
+    assert line.endswith("open but for the hosts below")
+    assert below == ["mill/b.test: blocked for 12 s, then 25 %", "mill/a.test: slowed to 25 %"]
+    assert hosts[0].blocked_until == "1970-01-12T13:46:52Z"
+
+
+def test_of_very_many_slowed_hosts_the_rest_are_counted():
+    buckets = {f"mill/{at}.test": SLOWED for at in range(25)}
+    mill = budget_status(SETTINGS, Switch(), None, NOW, host_statuses("mill", buckets, NOW))
+
+    lines = list(budget_lines([("mill", mill, None)]))
+
+    assert len(lines) == 23
+    assert lines[-1] == "mill: 5 hosts more slowed or blocked"
+
+
+def test_means_of_requests_that_are_long_over_are_not_told():
+    rested = replace(STANDING, requests_per_s=0.0, waited_s=0.0, asked_s=0.0)
+    _, line = budget_lines([("mill", budget_status(SETTINGS, Switch(), rested, NOW), None)])
+
+    assert " ".join(line.split()) == "mill 0 10 10 0 - - open"
 
 
 def test_no_table_where_there_is_nothing_to_tell():
     quiet = budget_status(SETTINGS, Switch(), None, NOW)
 
     assert list(budget_lines([("mill", quiet, None)])) == []
+
+
+def test_a_purge_is_told_of_only_where_its_mark_lies_in_the_future():
+    mark_ms = int(NOW * 1000)
+
+    assert purge_ahead_s(Switch(), NOW) is None
+    assert purge_ahead_s(Switch(purged_before=mark_ms + 1), NOW) is None
+    assert purge_ahead_s(Switch(purged_before=mark_ms + 60_000), NOW) == pytest.approx(60.0)
 
 
 # --- the command ---
@@ -116,6 +164,13 @@ def test_a_paused_source_is_told_from_the_store_alone(given: Settings):
     assert mill.paused is not None
     assert mill.paused.reason == "the cookie expired"
     assert "the cookie expired" in list(told(found))[-1]
+
+
+def test_a_purge_by_a_clock_that_is_ahead_is_told(given: Settings):
+    ahead = Switch(purged_before=int((SystemClock().now() + 3630) * 1000))
+    Store.look(given.store, clock=FakeClock()).switches.change("mill", lambda _before: ahead)
+
+    assert "source mill: the mark of its purge lies 1 h 0 min" in list(told(of_store(given)))[-1]
 
 
 def test_damaged_switches_are_a_note_and_the_rest_is_told(given: Settings):

@@ -1,13 +1,18 @@
+import re
 from pathlib import Path
 
 import pytest
 
+from core.budget.budget import TokenBudget
 from core.cli.dead_entries import Selected, ends
+from core.cli.main import run
 from core.cli.status import of_everything, of_store, told
+from core.clock import SystemClock
 from core.errors import StorageDown
 from core.model.ids import fragment_task_id, media_task_id
 from core.model.walk import WalkState
-from core.settings import Settings
+from core.ports import BucketKey
+from core.settings import RedisSettings, Settings
 from core.steps.ends import write_end
 from tests.support.runs import ADDRESS, a_walk, an_app, dead_end, got_end, incomplete_end, payload
 from tests.support.staged import put, staged_video
@@ -76,11 +81,47 @@ def test_services_that_cannot_be_reached_are_named_without_their_passwords(tmp_p
     found = of_everything(filled(tmp_path))
     said = "\n".join(told(found))
 
-    assert found.answered
     assert found.sources[0].done == 1
     assert "RabbitMQ" in said
     assert "Redis" in said
     assert "secret" not in said
+
+
+def test_letters_that_nobody_can_count_are_no_number(tmp_path: Path):
+    found = of_everything(filled(tmp_path))
+    _, row, *_ = told(found)
+
+    assert found.sources[0].dead is None
+    assert row.split()[:6] == ["feed", "-", "-", "-", "-", "1"]
+
+
+def test_a_status_that_lacks_a_server_exits_with_1_and_a_stores_own_with_0(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    given = filled(tmp_path)
+    monkeypatch.setenv("HEADRACE_RABBITMQ_URL", given.broker.url.get_secret_value())
+    monkeypatch.setenv("HEADRACE_REDIS_URL", given.redis.url.get_secret_value())
+    monkeypatch.setenv("HEADRACE_STORE", str(tmp_path))
+
+    assert run(["status", "--json"]) == 1
+    assert run(["status", "--store", str(tmp_path)]) == 0
+
+
+@pytest.mark.redis
+def test_a_host_that_said_slower_is_told_while_its_source_is_open(tmp_path: Path, redis_url: str):
+    budget = TokenBudget.redis(redis_url, SystemClock())
+    terms = [BucketKey(name, rate=10.0, burst=20) for name in ("feed", "feed/127.0.0.1")]
+    budget.take(terms, horizon_s=0.0)
+    budget.throttled("feed/127.0.0.1", era=2**52, seconds=600.0)
+    budget.close()
+    here = filled(tmp_path).model_copy(update={"redis": RedisSettings(url=redis_url)})
+
+    found = of_everything(here)
+    said = "\n".join(told(found))
+
+    assert "open but for the hosts below" in said
+    assert re.search(r"(?m)^feed/127.0.0.1: blocked for (9 min 5\d|10 min 0) s, then 50 %$", said)
+    assert [host.slowdowns for host in found.sources[0].budget.hosts] == [1]
 
 
 def test_nobody_to_ask_is_no_status(tmp_path: Path):

@@ -1,17 +1,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 
 import pytest
 from dramatiq import Broker
 
 from core import errors
-from core.cli.stranding import GIVE_UP_S, NO_ANSWER, Stranding
+from core.cli.stranding import GIVE_UP_S, NO_ANSWER, REFUSED_S, REFUSES, Stranding
+from core.cli.switching import Typed
 from core.model.request import Asked
 from core.steps.run import Run
 from tests.support.clock import FakeClock
 from tests.support.queue import a_delivery
-from tests.support.tasks import a_run, an_image_task
+from tests.support.tasks import a_run, a_verify_task, an_image_task
+
+BY_A_PERSON = "it is paused (by a person) until `headrace resume mill --store pictures`"
 
 
 @dataclass
@@ -25,7 +30,10 @@ class World:
 
     def __post_init__(self) -> None:
         self.stranding = Stranding(
-            self.clock, self.paused.get, lambda source: self.blocked.get(source, 0.0)
+            self.clock,
+            self.paused.get,
+            lambda source: self.blocked.get(source, 0.0),
+            resume=partial(Typed(Path("pictures")), "resume"),
         )
 
     def ends(self, source: str, exception: BaseException | None) -> None:
@@ -56,7 +64,9 @@ def test_a_run_with_nothing_but_a_paused_source_ends(world: World):
     world.paused["mill"] = "the cookie expired"
 
     assert world.after(GIVE_UP_S - 1, "mill") == {}
-    assert world.after(1, "mill") == {"mill": "it is paused (the cookie expired)"}
+    assert world.after(1, "mill") == {
+        "mill": "it is paused (the cookie expired) until `headrace resume mill --store pictures`"
+    }
 
 
 def test_as_long_as_another_source_goes_on_nothing_is_left(world: World):
@@ -172,3 +182,124 @@ def test_bytes_that_come_are_an_answer(world: World):
     run.bytes_read += 1000
 
     assert world.after(GIVE_UP_S, "mill") == {}
+
+
+# --- what is in hand ---
+
+
+def test_a_paused_source_is_waited_for_while_a_run_of_it_is_in_hand(world: World):
+    world.paused["mill"] = "by a person"
+    world.running.append(a_run(an_image_task(source="mill")))
+    in_hand = world.after(GIVE_UP_S * 10, "mill")
+    world.running.clear()
+
+    assert in_hand == {}
+    assert world.after(GIVE_UP_S, "mill") == {"mill": BY_A_PERSON}
+
+
+def test_the_run_of_another_source_is_none_of_a_paused_ones(world: World):
+    world.paused["mill"] = "by a person"
+    world.running.append(a_run(an_image_task(source="press")))
+
+    assert world.after(GIVE_UP_S, "mill") == {"mill": BY_A_PERSON}
+
+
+@pytest.mark.parametrize("what", ["a file that stalls", "a join"])
+def test_a_source_where_nobody_answers_is_waited_for_while_something_of_it_is_under_way(
+    world: World, what: str
+):
+    run = a_run(a_verify_task(source="mill") if what == "a join" else an_image_task(source="mill"))
+    world.running.append(run)
+    run.bytes_read = 0 if what == "a join" else 1000
+    world.look("mill")
+    shut(world)
+
+    assert world.after(GIVE_UP_S * 2, "mill") == {}
+
+
+def test_a_probe_without_an_answer_is_not_waited_for(world: World):
+    shut(world)
+    world.running.append(a_run(an_image_task(source="mill")))
+
+    assert world.after(GIVE_UP_S, "mill") == {"mill": NO_ANSWER}
+
+
+# --- nothing but «slower» ---
+
+
+def throttled(delay_s: float, *, of_host: bool = False) -> errors.HeadraceError:
+    if of_host:
+        return errors.HostBusy("429", delay_s=delay_s, reason=errors.Throttled.reason)
+    return errors.Throttled("429", delay_s=delay_s)
+
+
+def refuses(world: World, wait_s: float, times: int, *, of_host: bool = False) -> None:
+    """Asked each time that its wait is over."""
+    for _ in range(times):
+        world.ends("mill", throttled(wait_s, of_host=of_host))
+        world.look("mill")
+        world.clock.advance(wait_s + 1)
+
+
+@pytest.mark.parametrize("of_host", [True, False])
+def test_a_source_that_only_ever_says_slower_is_left(world: World, of_host: bool):
+    refuses(world, 60.0, times=9, of_host=of_host)
+
+    assert world.after(GIVE_UP_S, "mill") == {"mill": REFUSES}
+
+
+def left_at(world: World, wait_s: float) -> float | None:
+    """When a source is left that says «slower» whenever it is asked, for so long each time."""
+    began = world.clock.monotonic()
+    asked_at = began
+    while (now := world.clock.monotonic()) < began + 10 * 3600:
+        if now >= asked_at:
+            world.ends("mill", throttled(wait_s))
+            asked_at = now + wait_s + 1
+        if world.look("mill"):
+            return now - began
+        world.clock.advance(5.0)
+    return None
+
+
+@pytest.mark.parametrize("wait_s", [1.0, 30.0, 300.0, 3600.0])
+def test_it_is_waited_for_ten_minutes_beyond_the_wait_that_it_named(world: World, wait_s: float):
+    assert left_at(world, wait_s) == pytest.approx(wait_s + REFUSED_S + GIVE_UP_S, abs=6.0)
+
+
+def test_a_source_that_nobody_asked_again_is_not_left(world: World):
+    """Its own rate may keep its tasks waiting for that long."""
+    world.ends("mill", throttled(1.0))
+    world.ends("mill", throttled(1.0))
+
+    assert world.after(7200.0, "mill") == {}
+    assert world.after(7200.0, "mill") == {}
+
+
+def test_as_long_as_it_said_it_is_waited_for_whatever_that_is(world: World):
+    world.ends("mill", throttled(86_400.0))
+    world.ends("mill", throttled(86_399.0))  # the same event
+
+    assert world.after(86_400.0, "mill") == {}
+
+
+def test_after_any_good_answer_its_time_begins_anew(world: World):
+    refuses(world, 60.0, times=9)
+    world.ends("mill", None)
+    refuses(world, 60.0, times=2)
+
+    assert world.after(GIVE_UP_S, "mill") == {}
+
+
+def test_a_host_whose_tokens_are_spent_refuses_nobody(world: World):
+    for _ in range(20):
+        world.ends("mill", errors.HostBusy("its turn is later", delay_s=60.0))
+        world.clock.advance(61.0)
+
+    assert world.after(GIVE_UP_S, "mill") == {}
+
+
+def test_a_source_that_refuses_holds_no_other_up_and_is_not_left_before(world: World):
+    refuses(world, 60.0, times=9)
+
+    assert world.after(GIVE_UP_S * 2, "mill", "press") == {}

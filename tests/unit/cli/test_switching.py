@@ -34,5 +34,6 @@ def test_what_did_not_change_is_not_told_again():
 def test_a_rate_is_told_when_it_changes_and_when_it_is_reset():
     told = changes()
 
-    assert "2 requests a second" in next(told.told(Switch(rate=2.0)))
+    assert "2 requests a second" in (line := next(told.told(Switch(rate=2.0))))
+    assert line.endswith("headrace budget mill --reset --store /s)")
     assert list(told.told(Switch())) == ["mill: 3 requests a second, burst 6, as the settings say"]

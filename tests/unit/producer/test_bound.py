@@ -23,8 +23,9 @@ from core.model.request import Request
 from core.model.source import SourceTerms
 from core.ports import Copy
 from core.producer.producer import Producer
-from core.sources.text_list import LINES_A_PAGE
-from core.steps.discover import DiscoverStep, open_depth
+from core.sources.lists import ENTRIES_A_PAGE
+from core.steps.depths import open_depth
+from core.steps.discover import DiscoverStep
 from core.store.posts import Seen
 from tests.support.command import until
 from tests.support.producing import Workers, World
@@ -43,7 +44,6 @@ class Site:
 
     def __init__(self, lists: dict[str, bytes]) -> None:
         self.lists = lists
-        self.asked = 0
 
     @contextmanager
     def visit(self, _terms: SourceTerms, **_told: object) -> Iterator[Site]:
@@ -51,9 +51,11 @@ class Site:
 
     token_wait_s = 0.0
 
-    def page(self, request: Request) -> PageBody:
-        self.asked += 1
-        return PageBody(io.BytesIO(self.lists[request.url]), request.url, "text/plain", 200)
+    asked = None
+
+    def page(self, request: Request, **_told: object) -> PageBody:
+        body = io.BytesIO(self.lists[request.url])
+        return PageBody(body, request.url, "text/plain", 200, {})
 
 
 class Posts:
@@ -61,6 +63,9 @@ class Posts:
 
     def put_page(self, posts: list[object], **_where: object) -> list[Seen]:
         return [Seen.NEW for _ in posts]
+
+    def vanished(self, _posts: object, **_where: object) -> int:
+        return 0
 
 
 def a_list(items: int) -> bytes:
@@ -70,7 +75,13 @@ def a_list(items: int) -> bytes:
 def workers_of(world: World, site: Site) -> Workers:
     real = world.producers[0]._lending.newest.store
     media = SimpleNamespace(open_generation=lambda _media: 1)
-    store = SimpleNamespace(posts=Posts(), walks=real.walks, media=media, feeds=real.feeds)
+    store = SimpleNamespace(
+        posts=Posts(),
+        walks=real.walks,
+        media=media,
+        feeds=real.feeds,
+        switches=real.switches,
+    )
     step = DiscoverStep(
         store=store,
         fetcher=site,
@@ -80,6 +91,8 @@ def workers_of(world: World, site: Site) -> Workers:
         low_water=LOW,
         max_attempts=5,
         clock=world.clock,
+        stop_after_known=lambda _source: 1,
+        slow_down=lambda _asked, _seconds: None,
     )
     return Workers(world, step, rate=RATE)
 
@@ -107,7 +120,7 @@ def test_a_long_feed_never_passes_the_mark_and_a_page(
         workers.work(60.0, lambda: depths.append(world.depth("mill")))
         world.after(0.0)
 
-    assert HIGH < max(depths) <= HIGH + LINES_A_PAGE + producers
+    assert HIGH < max(depths) <= HIGH + ENTRIES_A_PAGE + producers
     assert min(depths[workers.held :]) > 0  # the workers never ran dry
 
 

@@ -1,18 +1,20 @@
 from __future__ import annotations
 
 import logging
+import threading
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
 
-from core.errors import BrokerDown, StorageDown
+from core.errors import BrokerDown, Misconfigured, StorageDown
 from core.model.switch import Pause, Switch
 from core.model.walk import WalkPage
 from core.producer.producer import Producer
 from core.settings import Settings
 from core.steps.trigger import find_feed
-from tests.support.producing import GivenTime, World, a_tree, in_use
+from tests.support.command import until
+from tests.support.producing import GivenTime, World, a_tree
 from tests.unit.producer.conftest import MakeWorld
 
 PRESS = "https://press.example/rss"
@@ -51,12 +53,22 @@ def test_every_feed_is_asked_at_the_start_and_then_by_its_interval(a_world: Make
     assert sorted(world.after(2.0)) == [MILL, PRESS]
 
 
-def test_first_runs_are_spread_by_the_jitter(a_world: MakeWorld):
-    world = a_world(feeds={"press": a_feed(jitter="10m"), "mill": a_feed(MILL)})
+def test_first_runs_are_spread_by_the_jitter_but_come_at_once(a_world: MakeWorld):
+    world = a_world(feeds={"press": a_feed(every="1d", jitter="1h"), "mill": a_feed(MILL)})
     world.produce()
 
-    assert world.after(60.0) == [MILL]
-    assert world.after(299.0) == [PRESS]
+    assert world.after(1.0) == [MILL]
+    assert world.after(9.0) == [PRESS]
+
+
+def test_a_changed_feed_with_much_jitter_is_asked_at_once_too(a_world: MakeWorld):
+    world = a_world(feeds={"press": a_feed()})
+    producer, _ = world.produce()
+    world.after(1.0)
+
+    producer.take_over(world.app(settings_with(world, press=a_feed(every="1d", jitter="1h"))))
+
+    assert world.after(10.0) == [PRESS]
 
 
 def test_cron_means_local_time(a_world: MakeWorld):
@@ -120,6 +132,21 @@ def test_a_walk_that_was_interrupted_goes_on_where_it_stopped(a_world: MakeWorld
     assert (task.payload.walk, task.payload.page) == (walk.walk, 3)
     assert task.payload.cursor == "cursor-3"
     assert store.walks.asked_again(walk)
+
+
+def test_a_walk_begins_once_and_is_open_from_then_on(
+    a_world: MakeWorld, caplog: pytest.LogCaptureFixture
+):
+    world = a_world(feeds={"press": a_feed(every="1h")})
+    world.produce()
+    world.after(2 * HOUR_S + 1.0)
+
+    walk = world.publisher.published[0].payload.walk
+    assert said(caplog, "feed press: walk") == [
+        f"feed press: walk {walk} begins",
+        f"feed press: walk {walk} is still open at page 1",
+        f"feed press: walk {walk} is still open at page 1",
+    ]
 
 
 def test_an_error_that_nobody_foresaw_is_told_and_the_next_run_comes(
@@ -198,6 +225,22 @@ def test_a_blocked_source_is_held_until_its_block_ends(
     ]
 
 
+def test_a_feed_whose_host_is_blocked_is_held_and_the_sources_others_are_not(
+    a_world: MakeWorld, caplog: pytest.LogCaptureFixture
+):
+    world = a_world(feeds={"press": a_feed(every="6h"), "mill": a_feed(MILL, every="6h")})
+    world.budget.blocked["feed/press.example"] = 40.0
+    world.produce()
+
+    assert world.after(39.0) == [MILL]
+    world.budget.blocked.clear()
+    assert world.after(2.0) == [PRESS]
+    assert said(caplog, "held back") == [
+        "feed press: held back: press.example, where the feed lies, told us to slow down, and is "
+        "blocked for 40 s more"
+    ]
+
+
 def test_a_source_of_one_feed_does_not_hold_anothers(a_world: MakeWorld):
     world = a_world(
         sources={"mill": {}}, feeds={"press": a_feed(), "mill": a_feed(MILL, source="mill")}
@@ -244,14 +287,50 @@ def test_settings_whose_store_cannot_be_had_change_nothing(a_world: MakeWorld, t
     world = a_world(feeds={"press": a_feed()})
     producer, _ = world.produce()
     world.after(1.0)
-    elsewhere = settings_with(world, mill=a_feed(MILL)).model_copy(
-        update={"store": tmp_path / "other"}
-    )
+    (tmp_path / "store" / "store.json").write_bytes(b"{")
 
-    with in_use(world.app(), elsewhere), pytest.raises(StorageDown):
-        producer.take_over(world.app(elsewhere))
+    with pytest.raises(StorageDown):
+        producer.take_over(world.app(settings_with(world, mill=a_feed(MILL))))
 
     assert world.after(HOUR_S) == [PRESS]
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"store": "elsewhere"}, "store changed"),
+        ({"broker": {"url": "amqp://guest:secret@other.example:5672/%2F"}}, "broker.url changed"),
+        ({"redis": {"url": "redis://:secret@other.example/0"}}, "redis.url changed"),
+    ],
+)
+def test_what_workers_would_not_see_is_not_taken_over(
+    a_world: MakeWorld, tmp_path, changed: dict[str, object], named: str
+):
+    world = a_world(feeds={"press": a_feed()})
+    producer, _ = world.produce()
+    world.after(1.0)
+    feeds = {"feeds": {"mill": a_feed(MILL)}}
+    where = {"store": tmp_path / changed["store"]} if "store" in changed else changed
+
+    with pytest.raises(Misconfigured, match=f"{named}, which takes a restart") as refused:
+        producer.take_over(world.app(a_tree(tmp_path, feeds | where)))
+
+    assert "secret" not in str(refused.value)
+    assert not (tmp_path / "elsewhere").exists()
+    assert world.after(HOUR_S) == [PRESS]
+
+
+def test_another_store_in_the_same_folder_is_not_taken_over(a_world: MakeWorld, tmp_path):
+    world = a_world(feeds={"press": a_feed()})
+    producer, _ = world.produce()
+    world.after(1.0)
+    (tmp_path / "store").rename(tmp_path / "away")  # as when its disk is not mounted
+    other = world.app()
+
+    with pytest.raises(Misconfigured, match="holds another"):
+        producer.take_over(other)
+
+    other.close()
 
 
 def test_a_run_that_is_under_way_keeps_what_it_uses(a_world: MakeWorld):
@@ -278,6 +357,26 @@ def test_closing_lets_no_further_run_begin(a_world: MakeWorld):
 
     assert world.publisher.published == []
     world.producers.clear()
+
+
+def test_closing_says_that_it_waits_only_where_a_run_is_under_way(
+    a_world: MakeWorld, caplog: pytest.LogCaptureFixture
+):
+    world = a_world(feeds={"press": a_feed()})
+    busy, _ = world.produce()
+    idle, _ = world.produce()
+    world.producers.clear()
+
+    idle.close()
+    before = said(caplog, "are waited for")
+    with busy._lending.lend():
+        ending = threading.Thread(target=busy.close)
+        ending.start()
+        until(lambda: said(caplog, "are waited for"))
+    ending.join(10.0)
+
+    assert before == []
+    assert said(caplog, "are waited for") == ["runs under way are waited for"]
 
 
 def test_a_producer_that_never_started_can_be_closed(a_world: MakeWorld):
