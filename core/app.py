@@ -26,7 +26,8 @@ from core.sources import Renews, adapter
 from core.steps.assembler import ToolAssembler
 from core.steps.burial import Burial
 from core.steps.decide import RetryPolicy
-from core.steps.discover import DiscoverStep, open_depth
+from core.steps.depths import fragment_depth, open_depth
+from core.steps.discover import DiscoverStep
 from core.steps.ends import Observer, ignore
 from core.steps.expiry import Renewal
 from core.steps.fragment import FragmentStep
@@ -254,7 +255,7 @@ class App:
             fetcher=self.fetcher,
             terms=self.terms,
             policy=lambda source: selection_policy(self.settings.source(source)),
-            depths=self.depths,
+            open_fragments=fragment_depth(self.depths, self.ledger),
             high_water=self.settings.backpressure.high_water,
             tasks=self._video_tasks,
             on_plan=self._assembler.prepare,

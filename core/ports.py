@@ -58,6 +58,7 @@ class OpenWork:
     leased: int
     delayed: int
     pages: int = 0  # of both together, those that read feeds
+    fragments: int = 0  # of both together, the pieces of videos
 
 
 class Ledger(Protocol):
@@ -83,6 +84,15 @@ class Ledger(Protocol):
         """End the lease in good order, if `token` still holds it: nothing is counted, the copy
         may run again at once."""
 
+    def release_later(self, task: Task, token: str) -> None:
+        """As `release`, as soon as it can be told: for whoever knows that the shared state is away.
+        Asks nobody."""
+
+    def catch_up(self) -> None:
+        """Whether work can go on after trouble: returns once a task could be begun, and every lease
+        is released that this process gave up, or asked for, without an answer. Until then
+        `SharedStateDown`: trouble of ours is no task's crash."""
+
     def finish(self, task: Task) -> None:
         """The task's end is durable: forget it, whoever holds it (later copies find the end in
         the store)."""
@@ -98,6 +108,10 @@ class Ledger(Protocol):
 
     def forget_join(self, media: str) -> None:
         """The video has ended: forget its pieces, of every generation."""
+
+    def forget_delayed(self, source: str) -> None:
+        """What was delayed of a source was purged: nothing of it is open any more. One that is not
+        of the purge counts again as soon as it comes back too early or is put off again."""
 
     def open_work(self, source: str) -> OpenWork:
         """Leased and delayed tasks of a source; neither can drift (sorted sets by time)."""
@@ -154,16 +168,18 @@ class Slowdown:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What a person may want to know of a bucket."""
+    """What a person may want to know of a bucket. The last three figures are of the requests of
+    about the last ten seconds, two of them means: what one request waited and took. All are 0.0
+    once nothing went out for a while."""
 
     rate: float  # of its terms, requests a second
     burst: int
     pace: float  # share of the rate that is granted just now
     blocked_s: float  # until it is open again; 0.0: it is
     slowdowns: int  # since the storage knows of the bucket
-    requests_per_s: float  # that went out, over about the last minute
-    waited_s: float  # what requests waited for their tokens, over the same time
-    asked_s: float  # what the requests themselves took, over the same time
+    requests_per_s: float  # that went out
+    waited_s: float  # what a request waited for its token, on average
+    asked_s: float  # what the request itself took, on average
 
 
 class Budget(Protocol):

@@ -20,9 +20,10 @@ class Publish:
 
 def published_by(parent: Task, copy: Copy) -> Copy:
     """`copy` as a run of `parent` publishes it: in the same store, and no older than the parent, so
-    that what a person submits anew goes before whatever the ledger remembers of lost copies."""
+    that what a person submits anew goes before whatever the ledger remembers of lost copies. It
+    follows from the same submission, however late it is: a purge that means one means both."""
     serial = max(copy.task.serial, parent.serial)
-    changes = {"store": parent.store, "serial": serial}
+    changes = {"store": parent.store, "serial": serial, "submitted_ms": parent.origin_ms}
     return replace(copy, task=copy.task.model_copy(update=changes))
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import io
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import BinaryIO, Protocol
+from typing import BinaryIO
 
 from core import errors
 from core.clock import Clock
@@ -19,42 +19,37 @@ from core.model.request import Asked
 from core.model.source import SourceTerms
 from core.model.task import (
     DiscoverPayload,
-    ImagePayload,
-    Kind,
-    ManifestPayload,
     Task,
     discover_task,
     media_task,
 )
-from core.model.walk import Walk, WalkEnd, WalkPage, WalkState
-from core.ports import Copy, Depths, Ledger
+from core.model.walk import Walk, WalkPage
+from core.ports import Copy
 from core.sources import adapter
 from core.sources.adapter import Adapter, Completes, PageInput
+from core.sources.one_media import is_file
 from core.steps.actions import Action, Publish
-from core.steps.asking import asking, page_input
+from core.steps.asking import going_on, page_input
+from core.steps.closing import closing
+from core.steps.depths import OpenDepth
 from core.steps.gate import Gate, Marks, held_s
 from core.steps.page import (
-    CURSOR_REPEATS,
     ending_of,
     known_run,
-    media_payload,
     only_known,
     with_missing_told,
     without_secrets,
 )
+from core.steps.passing_over import passed_over
 from core.steps.run import Run
+from core.steps.shown import shown, tasked
+from core.steps.wish import wish_of
 from core.store.posts import Seen
 from core.store.store import Store
 
 logger = logging.getLogger(__name__)
 
 _PASSING = frozenset({"empty", "truncated"})  # reasons that another answer may not have
-
-
-class OpenDepth(Protocol):
-    """How much a source has open."""
-
-    def __call__(self, source: str) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,33 +78,38 @@ class DiscoverStep:
                 f"walk {payload.walk} of feed {payload.feed} is not in this store: was it moved?",
                 reason="unknown_walk",
             )
+        page = self.store.walks.page(payload.feed, payload.walk, payload.page)
+        if page is not None and self._was_dropped(run.task, page):
+            yield Publish(tuple(self._copies(run.task, payload, page)))
         if self.store.walks.end_of(payload.feed, payload.walk) is None:
-            yield from self._go_on(run, payload)
+            yield from self._go_on(run, payload, page)
         yield from self._again(run.task, payload, walk)
 
-    def _go_on(self, run: Run, payload: DiscoverPayload) -> Iterator[Action]:
-        page = self.store.walks.page(payload.feed, payload.walk, payload.page)
+    def _was_dropped(self, task: Task, page: WalkPage) -> bool:
+        """Whether what was published with a recorded page was dropped by a purge that came before
+        `task` was submitted: the page was in a worker's hand then. Else it is confirmed and stands:
+        the file is read only where another submission has read the page."""
+        if page.submitted_ms is not None and page.submitted_ms >= task.origin_ms:
+            return False
+        purged_before = self.store.switches.read().of(task.source).purged_before
+        if purged_before is None or task.is_before(purged_before):
+            return False
+        return page.submitted_ms is None or page.submitted_ms < purged_before
+
+    def _go_on(self, run: Run, payload: DiscoverPayload, page: WalkPage | None) -> Iterator[Action]:
         if page is None:  # a recorded page's tasks and its next one are confirmed already
-            self._hold_back(run.task)
-            page = self._read(run, payload)
-            yield Publish(tuple(self._copies(run.task, payload, page)))
+            if self._hold_back(run.task) == 0:
+                self.store.walks.found_idle(run.task.source, now=self.clock.now())
+            try:
+                found = self._read(run, payload)
+            except errors.HeadraceError as error:
+                found = passed_over(run.task, payload, error)
+            page, on_their_way = self._record(run.task, payload, found)
+            yield Publish(tuple(self._copies(run.task, payload, page, on_their_way)))
             yield page
-        ending = ending_of(page, payload)
-        if ending is CURSOR_REPEATS:
-            logger.warning(
-                "feed %s, page %d: the next page's address repeats an earlier one; the walk ends",
-                strike(payload.address),
-                page.page,
-            )
-        if ending is not None:
-            yield WalkEnd(
-                walk=payload.walk,
-                feed=payload.feed,
-                state=WalkState.COMPLETE,
-                reason=ending,
-                pages=payload.page,
-                closed_at=self.clock.now(),
-            )
+        end = closing(page, payload, now=self.clock.now())
+        if end is not None:
+            yield end
 
     def _again(self, task: Task, payload: DiscoverPayload, walk: Walk) -> Iterator[Action]:
         """A trigger came while this walk was open: what is new at the feed's top needs a walk of
@@ -120,13 +120,15 @@ class DiscoverStep:
         if walks.current(walk.feed) is None and walks.newest(walk.feed) != walk:
             return
         following, _ = walks.open_or_resume(walk.feed, now=self.clock.now())
-        if walks.page(following.feed, following.walk, 1) is None:
+        first = walks.page(following.feed, following.walk, 1)
+        if first is None or self._was_dropped(task, first):
             yield Publish((first_page(task.source, payload, following, self.max_attempts),))
 
-    def _hold_back(self, task: Task) -> None:
+    def _hold_back(self, task: Task) -> int:
+        """How much is open, where that lets another page in."""
         open_tasks, marks = self.depth(task.source), Marks(self.high_water, self.low_water)
         if self.gate.lets_in(task.source, open_tasks, marks):
-            return
+            return open_tasks
         delay_s = held_s(open_tasks, marks, self.terms(task.source).rate)
         raise errors.Backpressure(
             f"{task.source} has {open_tasks} tasks open, and passed its high-water mark of "
@@ -134,21 +136,23 @@ class DiscoverStep:
             delay_s=delay_s,
         )
 
-    def _read(self, run: Run, payload: DiscoverPayload) -> WalkPage:
+    def _read(self, run: Run, payload: DiscoverPayload) -> FeedPage:
         chosen = adapter(payload.adapter)
         terms = self.terms(run.task.source)
         with self._open(run, payload, chosen, terms) as (given, visit):
             page = _parse(chosen, given)
             self._keep_body(payload, chosen, page, given.stream, terms)
             if visit is not None and isinstance(chosen, Completes):
-                page = chosen.complete(page, asking(visit, self.clock))
+                kept = self.store.looks.of(payload.feed, payload.walk, payload.page)
+                with going_on(visit, self.clock, kept, run.progress) as ask:
+                    page = chosen.complete(page, ask)
                 run.token_wait_s = visit.token_wait_s
             if page.rest_s is not None and visit is not None and visit.asked is not None:
                 self.slow_down(visit.asked, page.rest_s)
         page = without_secrets(with_missing_told(page), terms)
         for note in page.notes:
             logger.warning("%s page %d: %s", strike(payload.address), payload.page, note)
-        return self._record(run.task, payload, page)
+        return page
 
     @contextmanager
     def _open(
@@ -156,12 +160,12 @@ class DiscoverStep:
     ) -> Iterator[tuple[PageInput, Visit | None]]:
         request = chosen.request(payload.address, payload.cursor)
         if request is None:
-            with self._kept_body(payload) as stream:
+            with self.store.walks.open_body(payload.feed, payload.walk) as stream:
                 yield self._from_body(stream, payload), None
             return
         with self.fetcher.visit(terms, on_first_token=run.granted) as visit:
             try:
-                body = visit.page(request)
+                body = visit.page(request, enough=is_file)
             finally:
                 run.token_wait_s = visit.token_wait_s
             given = page_input(body, self.clock, cursor=payload.cursor, feed=payload.address)
@@ -175,9 +179,6 @@ class DiscoverStep:
             read_at=self.clock.now(),
             feed=payload.address,
         )
-
-    def _kept_body(self, payload: DiscoverPayload) -> BinaryIO:
-        return self.store.walks.open_body(payload.feed, payload.walk)
 
     def _keep_body(
         self,
@@ -196,19 +197,22 @@ class DiscoverStep:
                 payload.feed, payload.walk, stream, max_bytes=terms.max_page_bytes
             )
 
-    def _record(self, task: Task, payload: DiscoverPayload, page: FeedPage) -> WalkPage:
+    def _record(
+        self, task: Task, payload: DiscoverPayload, page: FeedPage
+    ) -> tuple[WalkPage, frozenset[str]]:
+        """The page's record, and those of its media that are on their way since an earlier walk.
+        None is where nothing of the source was open since: they were lost, with RabbitMQ or by a
+        purge, whatever else was published after that moment, by this walk or for another feed."""
         seen = self.store.posts.put_page(
             page.posts, source=task.source, feed=payload.feed, walk=payload.walk
         )
         before = self.store.walks.page(payload.feed, payload.walk, payload.page - 1)
         run = known_run(before.known_run if before else 0, page.posts, seen)
-        max_height = self.terms(task.source).max_height
-        media: dict[str, ImagePayload | ManifestPayload] = {}
-        for post in page.posts:
-            for record in post.media:
-                found = media_payload(task.source, payload.feed, post, record, max_height)
-                media.setdefault(found.media, found)
-        return WalkPage(
+        wish = wish_of(self.terms(task.source))
+        on_their_way: frozenset[str] = frozenset()
+        if not self.store.walks.are_lost(payload.feed, task.source):
+            on_their_way = tasked(self.store, task.source, payload.feed, page.posts, seen)
+        record = WalkPage(
             walk=payload.walk,
             feed=payload.feed,
             page=payload.page,
@@ -218,18 +222,25 @@ class DiscoverStep:
             newest_first=page.newest_first,
             posts=tuple(post.id(task.source) for post in page.posts),
             new_posts=sum(one is not Seen.KNOWN for one in seen),
+            empty_run=0 if page.posts else 1 + (before.empty_run if before else 0),
             known_run=run,
             nothing_new=only_known(page.posts, seen) and run >= self.stop_after_known(task.source),
-            gone_at_source=self.store.posts.vanished(
-                (post for post, one in zip(page.posts, seen, strict=True) if one is Seen.CHANGED),
-                source=task.source,
-                feed=payload.feed,
-                walk=payload.walk,
-            ),
-            media=tuple(media.values()),
+            gone_at_source=self._gone_at_source(task.source, payload, page, seen),
+            media=shown(task.source, payload.feed, page.posts, wish),
             skipped=page.skipped,
             notes=page.notes,
+            submitted_ms=task.origin_ms,
             read_at=self.clock.now(),
+        )
+        return record, on_their_way
+
+    def _gone_at_source(
+        self, source: str, payload: DiscoverPayload, page: FeedPage, seen: Sequence[Seen]
+    ) -> int:
+        posts = zip(page.posts, seen, strict=True)
+        changed = (post for post, one in posts if one is Seen.CHANGED)
+        return self.store.posts.vanished(
+            changed, source=source, feed=payload.feed, walk=payload.walk
         )
 
     def _checkpoint(self, payload: DiscoverPayload) -> str | None:
@@ -240,9 +251,17 @@ class DiscoverStep:
         before = self.store.walks.page(payload.feed, payload.walk, payload.page - 1)
         return before.checkpoint if before else None
 
-    def _copies(self, task: Task, payload: DiscoverPayload, page: WalkPage) -> Iterator[Copy]:
+    def _copies(
+        self,
+        task: Task,
+        payload: DiscoverPayload,
+        page: WalkPage,
+        on_their_way: frozenset[str] = frozenset(),
+    ) -> Iterator[Copy]:
         for found in page.media:
             generation = self.store.media.open_generation(found.media)
+            if generation == 1 and found.media in on_their_way:
+                continue  # once more at each reading, they would fill their source with copies
             if generation is not None:
                 yield Copy(
                     media_task(
@@ -273,25 +292,3 @@ def first_page(source: str, payload: DiscoverPayload, walk: Walk, max_attempts: 
     """The task that begins `walk` of the feed that `payload` reads."""
     first = payload.model_copy(update={"walk": walk.walk, "page": 1, "cursor": None})
     return Copy(discover_task(source, first, max_attempts=max_attempts))
-
-
-def open_depth(depths: Depths, ledger: Ledger) -> OpenDepth:
-    """Ready, leased and delayed tasks of a source together, without its pages of feeds: those wait
-    for the rest to become less, and a thousand of them would wait for each other for ever."""
-
-    def depth(source: str) -> int:
-        work = ledger.open_work(source)
-        ready = depths.ready(source) - depths.ready(source, Kind.DISCOVER)
-        return max(0, ready) + work.leased + work.delayed - work.pages
-
-    return depth
-
-
-def whole_depth(depths: Depths, ledger: Ledger) -> OpenDepth:
-    """The same with the pages: whoever puts feeds in bounds these too."""
-
-    def depth(source: str) -> int:
-        work = ledger.open_work(source)
-        return depths.ready(source) + work.leased + work.delayed
-
-    return depth

@@ -24,10 +24,10 @@ from core.model.addresses import strike
 from core.model.plan import Plan
 from core.model.request import Request
 from core.model.source import SourceTerms
-from core.model.task import Kind, ManifestPayload, Task
+from core.model.task import ManifestPayload, Task
 from core.model.video import StagedVideo
-from core.ports import Depths
 from core.steps.actions import Action, Publish
+from core.steps.depths import OpenDepth
 from core.steps.renewal import renewed, unrenewed
 from core.steps.run import Run
 from core.steps.video_tasks import VideoTasks
@@ -37,6 +37,7 @@ logger = logging.getLogger(__name__)
 
 KEY_BYTES = 16  # of AES-128
 HELD_BACK_S = 15.0  # how long a manifest waits when enough fragments are open
+ONE_AT_A_TIME_S = 5.0  # how long it waits while another one of its source is being let in
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class ManifestStep:
     fetcher: Fetcher
     terms: Callable[[str], SourceTerms]
     policy: Callable[[str], SelectionPolicy]
-    depths: Depths
+    open_fragments: OpenDepth
     high_water: int
     tasks: VideoTasks
     # Told that a video is on its way; what it returns raises where its pieces can't be joined.
@@ -58,6 +59,19 @@ class ManifestStep:
         payload = run.task.payload
         assert isinstance(payload, ManifestPayload)  # noqa: S101 - the lane says so
         insist = self.on_plan()
+        # Until its fragments lie in their lane nobody can count them: two manifests in hand at once
+        # would both find it empty, and let in both of their videos.
+        with self.store.videos.admission(run.task.source) as alone:
+            if not alone:
+                raise errors.Backpressure(
+                    f"another video of {run.task.source} is being let in: the next manifest waits",
+                    delay_s=ONE_AT_A_TIME_S,
+                )
+            yield from self._admit(run, payload, insist)
+
+    def _admit(
+        self, run: Run, payload: ManifestPayload, insist: Callable[[], None]
+    ) -> Iterator[Action]:
         staged = self.store.videos.plan(payload.media)
         if staged is None:
             self._hold_back(run.task)
@@ -95,7 +109,7 @@ class ManifestStep:
 
     def _hold_back(self, task: Task) -> None:
         """Only by fragments: manifests that wait must not keep each other waiting."""
-        open_fragments = self.depths.ready(task.source, Kind.FRAGMENT)
+        open_fragments = self.open_fragments(task.source)
         if open_fragments > self.high_water:
             raise errors.Backpressure(
                 f"{task.source} has {open_fragments} fragments open, over its high-water mark of "

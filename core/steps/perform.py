@@ -131,8 +131,7 @@ class Performer:
 
     def _was_purged(self, task: Task) -> bool:
         """Whether a person dropped what waited, and this is of it."""
-        before = self.switch(task.source).purged_before
-        if before is None or task.serial >= before:
+        if not task.is_before(self.switch(task.source).purged_before):
             return False
         logger.info("%s dropped, %s was purged: %s", task.kind, task.source, subject(task))
         return True

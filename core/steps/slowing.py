@@ -51,7 +51,12 @@ class Slowing:
             error.delay_s = slowdown.blocked_s
         if bucket == task.source:
             return error
-        return errors.HostBusy(str(error), delay_s=error.delay_s, http_status=error.http_status)
+        return errors.HostBusy(
+            str(error),
+            delay_s=error.delay_s,
+            reason=error.reason,  # it said so itself: others of its tasks only hear of it
+            http_status=error.http_status,
+        )
 
     def _signed_out(self, error: errors.SignedOut, task: Task) -> HeadraceError:
         try:

@@ -4,8 +4,10 @@ has to act on a change. Asking costs nothing."""
 from __future__ import annotations
 
 import logging
+import shlex
 import threading
 from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
 
 from core.clock import Clock
 from core.errors import StorageDown
@@ -71,10 +73,10 @@ class Switchboard:
             self._take(self._switches.put(source, switch))
         if switch.pause is pause:
             logger.warning(
-                "source %s is paused: %s; once that is put right: headrace resume %s",
+                "source %s is paused: %s; once that is put right: %s",
                 source,
                 reason,
-                source,
+                shlex.join(["headrace", "resume", source, "--store", str(self._store.root)]),
             )
 
     def look(self) -> None:
@@ -120,5 +122,13 @@ def _words(switch: Switch) -> str:
     if switch.burst is not None:
         said.append(f"burst {switch.burst}")
     if switch.purged_before is not None:
-        said.append(f"tasks before {switch.purged_before} are dropped")
+        said.append(f"tasks submitted before {_time(switch.purged_before)} are dropped")
     return ", ".join(said)
+
+
+def _time(unix_ms: int) -> str:
+    """A time as the log's lines show theirs."""
+    try:
+        return f"{datetime.fromtimestamp(unix_ms / 1000, UTC).astimezone():%Y-%m-%d %H:%M:%S}"
+    except (OverflowError, ValueError, OSError):  # what no calendar holds, written by hand
+        return str(unix_ms)

@@ -23,6 +23,7 @@ from core.model.task import (
 from core.model.walk import FeedRecord, Walk
 from core.ports import Copy
 from core.settings import DEFAULT_SOURCE, Settings, SourceSettings
+from core.sources import ChecksAddresses, adapter
 from core.steps.local_file import opened
 from core.store.store import Store
 
@@ -52,6 +53,9 @@ def _feed(settings: Settings, source: str, address: str) -> Feed:
     terms = settings.source(source)
     if _is_address(address):
         kept = without_parameters(address, tuple(terms.secret_query))
+        chosen = adapter(terms.adapter)
+        if isinstance(chosen, ChecksAddresses):
+            chosen.check(kept)
         return Feed(_record(source, terms.adapter, kept))
     try:
         path = Path(address)
@@ -112,8 +116,12 @@ def resume_task(store: Store, record: FeedRecord, clock: Clock, *, max_attempts:
 
 def submitted(task: Task, store: Store, clock: Clock) -> Task:
     """A task as a person's command publishes it: its serial is the time, so that it goes before
-    every older copy, also before those that a lost RabbitMQ took and the ledger remembers."""
-    return task.model_copy(update={"store": store.id, "serial": int(clock.now() * 1000)})
+    every older copy, also before those that a lost RabbitMQ took and the ledger remembers. No
+    purge until now means it, also not one of a machine whose clock is ahead."""
+    now_ms = int(clock.now() * 1000)
+    purged_before = store.switches.read().of(task.source).purged_before or 0
+    changes = {"store": store.id, "serial": now_ms, "submitted_ms": max(now_ms, purged_before)}
+    return task.model_copy(update=changes)
 
 
 def _where(store: Store, walk: Walk) -> tuple[int, str | None]:

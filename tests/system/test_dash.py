@@ -76,6 +76,17 @@ def test_presentations_end_in_files_that_play_as_their_pieces_do(
     assert len(site.asked("/timeline/index.mpd")) == 1
 
 
+def test_a_presentations_own_address_is_crawled(
+    site: Site, cuts: Path, rendered: Rendered, tmp_path: Path
+):
+    address = site.url("/ranges/index.mpd")
+
+    run = headrace("crawl", address, "--to", "store", *LOOPBACK, *FAST, "--json", cwd=tmp_path)
+
+    assert run.returncode == 0, run.stderr
+    assert filed(tmp_path / "store") == [played(cuts, rendered)]
+
+
 def test_what_is_live_or_protected_is_refused_by_name(site: Site, tmp_path: Path):
     for name in ("drm.mpd", "dynamic_live.mpd"):
         site.serve(f"/{name}", (dash.FOLDER / name).read_bytes(), content_type=MPD)

@@ -16,10 +16,10 @@ ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.system
 
 
-def demo(store: Path) -> subprocess.CompletedProcess[str]:
+def demo(store: Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["bash", str(ROOT / "scripts" / "demo"), str(store)],
-        cwd=store.parent,
+        cwd=cwd or store.parent,
         env=os.environ | {"HEADRACE_CONFIG": "/nonexistent/headrace.toml"},
         capture_output=True,
         text=True,
@@ -101,3 +101,12 @@ def test_the_demo_keeps_out_of_a_folder_that_is_in_use(tmp_path: Path):
     assert run.returncode == 2
     assert "is not empty" in run.stderr
     assert (tmp_path / "kept").read_text() == "mine"
+
+
+def test_the_demo_answers_how_it_is_used_and_makes_no_folder_of_a_flag(tmp_path: Path):
+    helped, misspelt = (demo(Path(flag), cwd=tmp_path) for flag in ("--help", "--port"))
+
+    assert (helped.returncode, misspelt.returncode) == (0, 2)
+    assert helped.stdout.startswith("Usage: scripts/demo [FOLDER]")
+    assert "there is no option --port" in misspelt.stderr
+    assert list(tmp_path.iterdir()) == []

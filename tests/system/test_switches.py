@@ -194,7 +194,9 @@ def test_a_crawl_of_a_paused_source_says_so_and_leaves_it(site: Site, tmp_path: 
     again = headrace(*arguments, cwd=tmp_path)
 
     assert left.returncode == 1
-    assert "source feed: it is paused (come back): what is open of it is left" in left.stdout
+    assert (
+        "source feed: it is paused (come back) until `headrace resume feed --store " in left.stdout
+    )
     assert asked == 0
     assert again.returncode == 0
     assert set(objects(tmp_path / "s")) == digests

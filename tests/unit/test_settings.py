@@ -161,3 +161,36 @@ def test_a_timetable_that_could_not_be_kept_is_refused_with_its_place(tmp_path, 
 def test_marks_in_the_wrong_order_say_what_to_do(tmp_path):
     with pytest.raises(Misconfigured, match=r"low_water \(1000\) lies above high_water \(500\)"):
         settings_from(tmp_path, "[backpressure]\nhigh_water = 500\n")
+
+
+def test_a_fault_is_told_without_the_word_of_whoever_found_it(tmp_path):
+    both = 'cron = "* * * * *"\nevery = "1h"\n'
+    nowhere = '[feeds.b]\nsource = "none"\naddress = "y"\n'
+    with pytest.raises(Misconfigured) as of_feed:
+        settings_from(tmp_path, FEED + both)
+    with pytest.raises(Misconfigured) as of_all:
+        settings_from(tmp_path, FEED + nowhere)
+
+    assert str(of_feed.value).endswith("headrace.toml: feeds.a: give every or cron, not both")
+    assert str(of_all.value).endswith("headrace.toml: feeds.b.source: there is no [sources.none]")
+
+
+@pytest.mark.parametrize(
+    ("host", "kept"),
+    [
+        ("Press.example", "press.example"),
+        ("https://press.example", "press.example"),
+        ("http://Press.example", "http://press.example"),
+        ("::1", "::1"),
+    ],
+)
+def test_a_secrets_host_says_whether_it_may_be_asked_without_encryption(tmp_path, host, kept):
+    settings = settings_from(tmp_path, f'[sources.press]\nsecret_hosts = ["{host}"]\n')
+
+    assert settings.source("press").secret_hosts == (kept,)
+
+
+@pytest.mark.parametrize("host", ["press.example/x", "press.example:8080", "", "http://a@b"])
+def test_what_is_no_hosts_name_is_refused_with_its_place(tmp_path, host):
+    with pytest.raises(Misconfigured, match=r"sources\.press\.secret_hosts"):
+        settings_from(tmp_path, f'[sources.press]\nsecret_hosts = ["{host}"]\n')

@@ -15,7 +15,7 @@ from core.fetch.fetcher import Fetcher
 from core.ledger.memory import MemoryLedger
 from core.manifests import SelectionPolicy
 from core.model.source import SourceTerms
-from core.model.task import FragmentPayload, Kind, Task, fragment_task, media_task
+from core.model.task import FragmentPayload, Task, fragment_task, media_task
 from core.settings import FetchSettings
 from core.sources.bilibili import BilibiliAdapter
 from core.steps.expiry import Renewal
@@ -52,7 +52,7 @@ class World:
             fetcher=fetcher,
             terms=lambda _source: terms,
             policy=lambda _source: SelectionPolicy(),
-            depths=self,
+            open_fragments=lambda _source: 0,
             high_water=1000,
             tasks=tasks,
         )
@@ -63,9 +63,6 @@ class World:
             Joining(self.store, ledger, tasks),
             lambda _source: Renewal(BilibiliAdapter(), self.clock),
         )
-
-    def ready(self, _source: str, _kind: Kind | None = None) -> int:
-        return 0
 
     def offer(self, *urls: str, size_bytes: int = len(BODY), **more: Any) -> bytes:
         """A playurl answer with these parts."""

@@ -82,14 +82,10 @@ class Reading:
             fetcher=fetcher,
             terms=lambda _source: self.terms,
             policy=lambda _source: self.policy,
-            depths=self,
+            open_fragments=lambda _source: self.open_fragments,
             high_water=10,
             tasks=VideoTasks(5, self.clock),
         )
-
-    def ready(self, source: str, kind: Kind | None = None) -> int:
-        assert (source, kind) == (SOURCE, Kind.FRAGMENT)
-        return self.open_fragments
 
     def serve(self, **bodies: str) -> None:
         for name, body in bodies.items():

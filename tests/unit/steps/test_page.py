@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from core.model.post import FeedPage, MediaKind, MediaRecord, Post, Rendition
+from core.model.post import FeedPage, MediaKind, MediaRecord, Post, Rendition, Skipped
 from core.model.source import SourceTerms
 from core.model.task import ImagePayload, ManifestPayload
 from core.model.walk import WalkPage
 from core.steps.page import media_payload, without_secrets
+from core.steps.wish import Wish
 
 PLAIN = Rendition(url="https://media.example/v.mp4")
 HLS = Rendition(url="https://media.example/v.m3u8", manifest="hls")
@@ -100,6 +101,69 @@ def test_a_video_in_plain_files_is_got_at_most_as_high_as_the_settings_want(
     heights: tuple[int | None, ...], max_height: int | None, chosen: str
 ) -> None:
     post = Post(key="1")
-    payload = media_payload("mill", "f" * 16, post, _video(*heights), max_height)
+    payload = media_payload("mill", "f" * 16, post, _video(*heights), Wish(max_height))
 
     assert payload.url.endswith(chosen)
+
+
+# --- secrets ---
+
+
+def test_a_token_that_a_source_puts_into_its_addresses_is_kept_nowhere() -> None:
+    token = "EAAB0123456789"
+    terms = SourceTerms(
+        "mill", rate=1.0, burst=1, secret_headers={"Authorization": f"Bearer {token}"}
+    )
+    url = f"https://media.example/v.mp4?access_token={token}&n=1"
+    record = MediaRecord(
+        kind=MediaKind.VIDEO,
+        renditions=(Rendition(url=url, backups=(url,)),),
+        key=url,
+        referer=url,
+        poster=url,
+        ref=f'{{"at":"{url}"}}',
+        motion_of=url,
+    )
+    post = Post(key=url, link=url, origin=url, media=(record,), notes=(f"lost {url}",))
+    page = FeedPage(
+        posts=(post,),
+        cursor=url,
+        skipped=(Skipped(where=url, reason=f"gone: {url}"),),
+        notes=(url,),
+    )
+
+    kept = without_secrets(page, terms)
+
+    assert token not in kept.model_dump_json()
+    assert kept.posts[0].media[0].renditions[0].url == "https://media.example/v.mp4?n=1"
+    assert kept.cursor == "https://media.example/v.mp4?n=1"
+
+
+# --- what is tried where the best is refused ---
+
+
+def test_the_other_plain_files_go_along_the_best_first_and_only_a_few() -> None:
+    sizes = [
+        Rendition(url=f"https://media.example/{n}.jpg", backups=("https://b.example/",))
+        for n in range(7)
+    ]
+
+    payload = payload_of(sizes[0], HLS, *sizes[1:])
+
+    assert isinstance(payload, ImagePayload)
+    assert [one.url[-5] for one in payload.alternatives] == ["1", "2", "3", "4"]
+    assert not any(one.backups for one in payload.alternatives)
+    assert payload.rendition == sizes[0]
+
+
+def test_an_address_too_long_for_a_message_is_no_alternative() -> None:
+    long = Rendition(url="https://media.example/" + "x" * 3000)
+
+    assert payload_of(PLAIN, long).alternatives == ()
+
+
+def test_those_that_are_small_enough_go_before_those_that_are_not() -> None:
+    payload = media_payload("mill", "f" * 16, Post(key="1"), _video(1080, 720, 480), Wish(720))
+
+    assert isinstance(payload, ImagePayload)
+    assert [one.height for one in payload.alternatives] == [480, 1080]

@@ -15,7 +15,7 @@ from core.model.request import Asked
 from core.model.switch import Pause, Switch
 from core.model.task import Kind, State, Task
 from core.ports import Copy, Superseded
-from core.steps.actions import Action, Publish
+from core.steps.actions import Action, Publish, published_by
 from core.steps.decide import failure_of
 from core.steps.ends import dead_end, write_end
 from core.steps.heartbeat import Heartbeat
@@ -29,6 +29,7 @@ from tests.support.tasks import a_verify_task, an_image_task
 
 LEASE_S = 30.0
 FOLLOWING = an_image_task("https://pictures.example/2.jpg")
+PUBLISHED = published_by(an_image_task(), Copy(FOLLOWING))
 Body = Callable[[Run], Iterator[Action]]
 
 
@@ -95,7 +96,7 @@ def test_what_follows_is_published_before_the_end_is_written(shop):
 
     def body(run):
         yield Publish((Copy(FOLLOWING),))
-        assert shop.publisher.copies == [Copy(FOLLOWING)]
+        assert shop.publisher.copies == [PUBLISHED]
         assert shop.store.media.newest(task.payload.media) is None
         yield ending(task)
 
@@ -290,6 +291,26 @@ def test_what_waited_when_its_source_was_purged_is_dropped(shop, serial, runs, c
     assert not shop.ledger.holds(an_image_task().id)
 
 
+def test_what_was_purged_leaves_nothing_in_the_ledger(shop):
+    """Its attempts neither: submitted again it begins anew."""
+    shop.switch = Switch(purged_before=5_000)
+    waiting = an_image_task(serial=4_999, attempts=3)
+    shop.ledger.published(waiting, delay_s=60.0, token=None)
+
+    shop.perform(waiting)
+
+    assert not shop.ledger.holds(waiting.id)
+    assert shop.ledger.open_work("feed").delayed == 0
+
+
+def test_a_late_copy_of_what_was_purged_is_dropped_whatever_its_serial(shop):
+    shop.switch = Switch(purged_before=5_000)
+
+    shop.perform(an_image_task(serial=9_000, submitted_ms=4_999))
+
+    assert shop.runs == []
+
+
 def test_a_dead_tasks_letter_is_published_again_when_it_is_delivered_again(shop):
     task = an_image_task()
     failure = errors.Gone("404")
@@ -331,7 +352,7 @@ def test_whatever_dies_between_two_parts_a_repetition_converges(shop, dies_at):
             shop.store.library.link, shop.store.sums.append = link, append
 
     assert shop.store.media.newest(task.payload.media).file.sha256 == sha256(b"wheel")
-    assert Copy(FOLLOWING) in shop.publisher.copies
+    assert PUBLISHED in shop.publisher.copies
     assert shop.ledger.open_work("feed").leased == 0
 
 

@@ -77,7 +77,7 @@ def test_one_host_of_many_that_says_slower_shuts_itself_only(world):
     error = world.judged(errors.Throttled("429", delay_s=8.0), asked=asked)
 
     assert isinstance(error, errors.HostBusy)
-    assert error.delay_s == 8.0
+    assert (error.delay_s, error.reason) == (8.0, "throttled")
     assert world.budget.throttles == [(f"feed/{HOST}", 7, 8.0)]
 
 

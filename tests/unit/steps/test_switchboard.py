@@ -3,6 +3,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -144,6 +145,22 @@ def test_a_listener_may_ask_the_board(store: Store, board: Switchboard):
     assert heard == [PAUSED]
 
 
+def test_a_purge_is_logged_with_its_time(store: Store, board: Switchboard, caplog):
+    caplog.set_level(logging.INFO, "core.steps.switchboard")
+    when = datetime(2026, 11, 29, 20, 10, 32)  # noqa: DTZ001 - of the machine, as the log's lines
+    switch(store, "mill", Switch(purged_before=int(when.timestamp() * 1000) + 846))
+    board.look()
+
+    assert "tasks submitted before 2026-11-29 20:10:32 are dropped" in caplog.text
+
+
+def test_a_purge_at_no_time_at_all_keeps_nobody_from_reading(store: Store, board: Switchboard):
+    switch(store, "mill", Switch(purged_before=10**20))
+    board.look()
+
+    assert board.of("mill").purged_before == 10**20
+
+
 # --- pausing ---
 
 
@@ -156,7 +173,8 @@ def test_pausing_is_known_at_once_here_and_in_the_store(store: Store, board: Swi
     assert board.of("mill").pause == Pause(reason="the cookie expired", since=1_000_000.0)
     assert store.switches.read().of("mill") == board.of("mill")
     assert heard == ["mill"]
-    assert "the cookie expired; once that is put right: headrace resume mill" in caplog.text
+    words = "the cookie expired; once that is put right: headrace resume mill --store "
+    assert f"{words}{store.root}" in caplog.text
 
 
 def test_what_is_paused_keeps_its_first_reason_and_is_told_once(

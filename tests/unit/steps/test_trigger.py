@@ -55,6 +55,21 @@ def test_what_is_neither_address_nor_file_nor_feed_is_refused_with_what_would_do
         find_feed(SETTINGS, named)
 
 
+def test_an_address_with_a_token_is_refused_before_anything_is_stored():
+    settings = Settings(sources={"fb": SourceSettings(adapter="facebook")}).model_copy(
+        update={
+            "feeds": {
+                "page": FeedSettings(
+                    source="fb", address="https://graph.facebook.com/v27.0/1/posts?access_token=T"
+                )
+            }
+        }
+    )
+
+    with pytest.raises(Misconfigured, match="put it into `token` in the settings"):
+        find_feed(settings, "page")
+
+
 # --- local files that are gzip ---
 
 
