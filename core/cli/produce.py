@@ -24,6 +24,7 @@ from core.steps.gate import Gate
 logger = logging.getLogger(__name__)
 
 _LOOK_S = 60.0  # a clock that was set, or a machine that slept, is noticed that soon
+_HEAR_S = 0.5  # the system may give a signal to any thread: Python acts on it when this one runs
 
 
 @click.command()
@@ -109,11 +110,19 @@ def _produce(app: App, file: Path | None) -> None:
                 if HANG_UPS.take():
                     _take_over(producer, file)
                 producer.look()
-                app.clock.sleep(_LOOK_S, wake=wake)
+                _rest(app, wake)
                 wake.clear()  # before the flags are looked at, so that no signal is overlooked
             logger.info("ending")
         finally:
             producer.close()
+
+
+def _rest(app: App, wake: threading.Event) -> None:
+    """Wait until there is something to look at, never long at once."""
+    until = app.clock.monotonic() + _LOOK_S
+    while app.clock.monotonic() < until:
+        if app.clock.sleep(_HEAR_S, wake=wake):
+            return
 
 
 def _take_over(producer: Producer, file: Path | None) -> None:
