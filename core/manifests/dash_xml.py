@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from io import BytesIO
 from typing import TypeVar
 from xml.etree.ElementTree import Element
-from xml.parsers.expat import errors as expat_errors
 
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import ParseError, iterparse
 
 from core.errors import HeadraceError, Malformed, TooLarge, Truncated
 from core.model.addresses import strike
+from core.xml_cut import is_cut
 
 MAX_MANIFEST_BYTES = 16 * 1024**2
 MAX_ELEMENTS = 400_000  # a day of two-second segments of eight tracks, each with an S of its own
@@ -32,16 +32,6 @@ _MPD = re.compile(rf"{_PROLOG}<(?:[\w.-]+:)?MPD(?![\w.:-])", re.DOTALL)
 _XML = re.compile(r"\s*+<\?xml\b")
 _HTML = re.compile(rf"{_PROLOG}<(?:!doctype\s+html|html)\b", re.DOTALL | re.IGNORECASE)
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-# What expat says only when the bytes end too early.
-_CUT = frozenset(
-    expat_errors.codes[message]
-    for message in (
-        expat_errors.XML_ERROR_NO_ELEMENTS,
-        expat_errors.XML_ERROR_UNCLOSED_TOKEN,
-        expat_errors.XML_ERROR_PARTIAL_CHAR,
-        expat_errors.XML_ERROR_UNCLOSED_CDATA_SECTION,
-    )
-)
 
 
 @dataclass(slots=True)
@@ -141,7 +131,7 @@ def _malformed(url: str, reason: str, words: str) -> Malformed:
 
 
 def _broken(url: str, error: ParseError) -> HeadraceError:
-    if error.code in _CUT:
+    if is_cut(error):
         return Truncated(f"{strike(url)}: the manifest breaks off ({error}); will fetch it again")
     return _malformed(url, "bad_xml", f"no well-formed XML: {error}")
 

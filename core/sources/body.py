@@ -10,6 +10,8 @@ from core.sources.adapter import PageInput
 
 MAX_BODY_BYTES = 64 * 1024**2  # a page, not a dump; a list has no such bound
 MAX_ITEMS = 100_000  # of one page: each becomes a post, held until the page is done
+# Reasons of `Malformed` that another answer may not have.
+CUT_REASONS = frozenset(["empty", "truncated"])
 HEAD_BYTES = 64 * 1024  # enough to tell what a body is
 
 _BLANK = b"\xef\xbb\xbf\xff\xfe \t\r\n\0"  # byte-order marks, spaces, and UTF-16's empty halves

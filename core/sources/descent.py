@@ -15,6 +15,7 @@ from core.model.addresses import strike
 from core.model.post import FeedPage, Skipped
 from core.model.request import Request
 from core.sources.adapter import PageInput
+from core.sources.body import CUT_REASONS
 from core.sources.resolve import base_of
 
 MAX_DEPTH = 3  # indexes in indexes
@@ -23,7 +24,6 @@ _HELD_CHARS = 8000  # of those children's addresses together: cursors travel in 
 
 # What an answer says of one page: all but «slower», and what a server means to do better later.
 _OF_ONE_PAGE = frozenset(range(400, 500)) - {408, 420, 425, 429}
-_PASSING = frozenset(["empty", "truncated"])  # another answer may be whole
 
 
 class _Frozen(BaseModel):
@@ -103,6 +103,27 @@ class Reading:
     behind: int | None = None  # entries that are done, where more of this page are left
 
 
+class TreeAdapter:
+    """What adapters of trees have alike. The cursor is a place in the tree."""
+
+    many_hosts = False
+    stop_after_known = 1
+    accept: str  # the header that asks for a page
+
+    def read(self, page: PageInput, place: Place) -> Reading:
+        """One document: what it shows, and where the walk goes from it."""
+        raise NotImplementedError
+
+    def request(self, address: str, cursor: str | None) -> Request | None:
+        return tree_request(address, cursor, self.accept)
+
+    def parse(self, page: PageInput) -> FeedPage:
+        return read_tree(page, self.read)
+
+    def passed_over(self, cursor: str | None, error: HeadraceError) -> FeedPage | None:
+        return passed_over(cursor, error)
+
+
 def tree_request(address: str, cursor: str | None, accept: str) -> Request | None:
     """The request for a page of the tree; None where it is read from the kept body."""
     place = Place(ask=address) if cursor is None else _place(cursor, address)
@@ -122,7 +143,7 @@ def read_tree(page: PageInput, read: Callable[[PageInput, Place], Reading]) -> F
             raise error_of(page.status, page.headers, strike(page.url), page.read_at)
         reading = read(page, place)
     except Permanent as error:
-        if not place.open or error.reason in _PASSING:
+        if not place.open or error.reason in CUT_REASONS:
             raise
         return _without(place, error)
     return _placed(reading, page, place)

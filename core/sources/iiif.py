@@ -6,12 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.errors import HeadraceError
 from core.model.post import Author, FeedPage
-from core.model.request import Request
 from core.sources.adapter import PageInput
 from core.sources.body import MAX_ITEMS, malformed, too_large
-from core.sources.descent import Place, Reading, passed_over, read_tree, tree_request
+from core.sources.descent import Place, Reading, TreeAdapter
 from core.sources.drafts import MediaDraft, PageDraft
 from core.sources.iiif_canvas import About, read_canvas
 from core.sources.iiif_words import id_of, label_of, type_of
@@ -25,23 +23,16 @@ ACCEPT = (
 _MEMBERS = ("items", "members", "manifests", "collections")  # the first is 3's, the others 2's
 
 
-class IiifAdapter:
+class IiifAdapter(TreeAdapter):
     """Manifests and collections. The cursor is a place in the collection's tree."""
 
     name = "iiif"
-    many_hosts = False
-    stop_after_known = 1
     about = "IIIF Presentation 2 and 3: manifests and collections"
     example = "https://iiif.example/book/1/manifest"
+    accept = ACCEPT
 
-    def request(self, address: str, cursor: str | None) -> Request | None:
-        return tree_request(address, cursor, ACCEPT)
-
-    def parse(self, page: PageInput) -> FeedPage:
-        return read_tree(page, _read)
-
-    def passed_over(self, cursor: str | None, error: HeadraceError) -> FeedPage | None:
-        return passed_over(cursor, error)
+    def read(self, page: PageInput, place: Place) -> Reading:
+        return _read(page, place)
 
 
 def _read(page: PageInput, _place: Place) -> Reading:

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from core.errors import EmptyBody, Malformed, ServerTrouble, Truncated
+from core.sources.body import CUT_REASONS
 
 # Said of one answer. Timeouts, lost connections and all that is postponed say something about the
 # source or about us.
 PASSING = (ServerTrouble, Truncated, EmptyBody)
 ENOUGH_IN_TROUBLE = 3  # things of one page, and nothing else had: then it is the source's trouble
 
-_CUT = frozenset(["empty", "truncated"])  # reasons that another answer may not have
 Read = TypeVar("Read")
 
 
@@ -23,7 +23,7 @@ def asked_once(read: Callable[[], Read]) -> Read:
     try:
         return read()
     except Malformed as error:
-        if error.reason not in _CUT:
+        if error.reason not in CUT_REASONS:
             raise
         raise Truncated(str(error), reason=error.reason) from error
 

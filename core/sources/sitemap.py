@@ -5,12 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.errors import HeadraceError
-from core.model.post import FeedPage, Post, Skipped
-from core.model.request import Request
+from core.model.post import Post, Skipped
 from core.sources.adapter import PageInput
 from core.sources.body import MAX_ITEMS, malformed, read_body, too_large
-from core.sources.descent import Place, Reading, passed_over, read_tree, tree_request
+from core.sources.descent import Place, Reading, TreeAdapter
 from core.sources.drafts import MediaDraft, PageDraft
 from core.sources.resolve import Unusable, resolve
 from core.sources.sitemap_url import read_url
@@ -28,23 +26,16 @@ _ROOTS = frozenset(["urlset", "sitemapindex"])
 SITEMAPS = Dialect(_ROOTS, frozenset(), "neither a sitemap nor an index of them")
 
 
-class SitemapAdapter:
+class SitemapAdapter(TreeAdapter):
     """Sitemaps. The cursor is a place in their tree."""
 
     name = "sitemap"
-    many_hosts = False
-    stop_after_known = 1
     about = "image and video sitemaps, and indexes of them"
     example = "https://site.example/sitemap.xml"
+    accept = ACCEPT
 
-    def request(self, address: str, cursor: str | None) -> Request | None:
-        return tree_request(address, cursor, ACCEPT)
-
-    def parse(self, page: PageInput) -> FeedPage:
-        return read_tree(page, _read)
-
-    def passed_over(self, cursor: str | None, error: HeadraceError) -> FeedPage | None:
-        return passed_over(cursor, error)
+    def read(self, page: PageInput, place: Place) -> Reading:
+        return _read(page, place)
 
 
 def _read(page: PageInput, place: Place) -> Reading:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from io import BytesIO
 from xml.etree.ElementTree import Element
-from xml.parsers.expat import errors as expat_errors
 
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import ParseError, iterparse
@@ -16,19 +15,9 @@ from core.sources.adapter import PageInput
 from core.sources.body import malformed
 from core.sources.resolve import base_of, nested_base
 from core.sources.xml_names import BASE, name_of
+from core.xml_cut import is_cut
 
 MAX_DEPTH = 200  # feeds need ten, XHTML inside them some tens
-
-# What expat says only when the bytes end too early.
-_CUT = frozenset(
-    expat_errors.codes[message]
-    for message in (
-        expat_errors.XML_ERROR_NO_ELEMENTS,
-        expat_errors.XML_ERROR_UNCLOSED_TOKEN,
-        expat_errors.XML_ERROR_PARTIAL_CHAR,
-        expat_errors.XML_ERROR_UNCLOSED_CDATA_SECTION,
-    )
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +66,7 @@ def feed_children(body: bytes, page: PageInput, dialect: Dialect = FEEDS) -> Ite
         raise malformed(page, "xml_dtd_refused", words) from error
     except ParseError as error:
         if not reading.complete:  # what stands behind the end of the feed is no part of it
-            raise IllFormedXml(str(error), cut=error.code in _CUT) from error
+            raise IllFormedXml(str(error), cut=is_cut(error)) from error
     except (LookupError, ValueError) as error:  # an encoding that expat can't read
         raise IllFormedXml(str(error), cut=False) from error
 

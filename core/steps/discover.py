@@ -27,6 +27,7 @@ from core.model.walk import Walk, WalkPage
 from core.ports import Copy
 from core.sources import adapter
 from core.sources.adapter import Adapter, Completes, PageInput
+from core.sources.body import CUT_REASONS
 from core.sources.one_media import is_file
 from core.steps.actions import Action, Publish
 from core.steps.asking import going_on, page_input
@@ -48,8 +49,6 @@ from core.store.posts import Seen
 from core.store.store import Store
 
 logger = logging.getLogger(__name__)
-
-_PASSING = frozenset({"empty", "truncated"})  # reasons that another answer may not have
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +217,7 @@ class DiscoverStep:
             page=payload.page,
             cursor=payload.cursor,
             next_cursor=page.cursor,
-            checkpoint=self._checkpoint(payload),
+            checkpoint=_checkpoint(payload, before),
             newest_first=page.newest_first,
             posts=tuple(post.id(task.source) for post in page.posts),
             new_posts=sum(one is not Seen.KNOWN for one in seen),
@@ -242,14 +241,6 @@ class DiscoverStep:
         return self.store.posts.vanished(
             changed, source=source, feed=payload.feed, walk=payload.walk
         )
-
-    def _checkpoint(self, payload: DiscoverPayload) -> str | None:
-        """The cursor of the last page whose number is a power of two: comparing the next cursor
-        with it finds every loop, however long, without reading all earlier pages (Brent)."""
-        if payload.page & (payload.page - 1) == 0:
-            return payload.cursor or payload.address
-        before = self.store.walks.page(payload.feed, payload.walk, payload.page - 1)
-        return before.checkpoint if before else None
 
     def _copies(
         self,
@@ -278,12 +269,20 @@ class DiscoverStep:
         return Copy(discover_task(task.source, following, max_attempts=self.max_attempts))
 
 
+def _checkpoint(payload: DiscoverPayload, before: WalkPage | None) -> str | None:
+    """The cursor of the last page whose number is a power of two: comparing the next cursor with it
+    finds every loop, however long, without reading all earlier pages (Brent)."""
+    if payload.page & (payload.page - 1) == 0:
+        return payload.cursor or payload.address
+    return before.checkpoint if before else None
+
+
 def _parse(chosen: Adapter, page_input: PageInput) -> FeedPage:
     """A page that was cut on its way is no fault of the feed: it is asked for once more."""
     try:
         return chosen.parse(page_input)
     except errors.Malformed as error:
-        if error.reason not in _PASSING:
+        if error.reason not in CUT_REASONS:
             raise
         raise errors.Truncated(str(error), reason=error.reason) from error
 

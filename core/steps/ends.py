@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from typing import assert_never
+from collections.abc import Callable, Collection
+from typing import Any, assert_never
 
 from core.clock import Clock
 from core.model.addresses import strike
@@ -67,6 +67,29 @@ def finish_commits(store: Store) -> None:
             finish_commit(store, end)
 
 
+def media_end(
+    task: Task,
+    payload: ImagePayload | ManifestPayload,
+    secrets: Collection[str],
+    **how: Any,  # noqa: ANN401 - fields of MediaEnd
+) -> MediaEnd:
+    """How a media ended in this generation of `task`, with what its feed said of it. `secrets` are
+    the query parameters that no record may hold."""
+    return MediaEnd(
+        media=payload.media,
+        generation=task.generation,
+        source=task.source,
+        url=strike(payload.url, secrets),
+        post=payload.post,
+        feed=payload.feed,
+        position=payload.position,
+        title=payload.title,
+        author=payload.author,
+        created_at=payload.created_at,
+        **how,
+    )
+
+
 def dead_end(
     task: Task, failure: Failure, clock: Clock, secrets: tuple[str, ...]
 ) -> MediaEnd | WalkEnd:
@@ -74,19 +97,12 @@ def dead_end(
     a video with a plan ends otherwise: see burial.py."""
     match task.payload:
         case ImagePayload() | ManifestPayload() as payload:
-            return MediaEnd(
-                media=payload.media,
-                generation=task.generation,
-                source=task.source,
+            return media_end(
+                task,
+                payload,
+                secrets,
                 kind=payload.media_kind,
                 state=EndState.REFUSED if failure.refused else EndState.DEAD,
-                url=strike(payload.url, secrets),
-                post=payload.post,
-                feed=payload.feed,
-                position=payload.position,
-                title=payload.title,
-                author=payload.author,
-                created_at=payload.created_at,
                 attempts=task.attempts,
                 ended_at=clock.now(),
                 failure=failure,

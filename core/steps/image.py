@@ -22,6 +22,7 @@ from core.model.task import ImagePayload, ManifestPayload, Task, media_task
 from core.ports import Copy
 from core.steps.actions import Action, Publish
 from core.steps.elsewhere import from_first
+from core.steps.ends import media_end
 from core.steps.expiry import Offered, Renewal
 from core.steps.placeholders import Placeholders
 from core.steps.run import Run
@@ -120,20 +121,12 @@ class ImageStep:
         download: Download,
         inspected: Inspected,
     ) -> MediaEnd:
-        payload = tries.payload
-        return MediaEnd(
-            media=payload.media,
-            generation=run.task.generation,
-            source=run.task.source,
+        return media_end(
+            run.task,
+            tries.payload,
+            terms.secret_query,
             kind=inspected.kind,
             state=EndState.GOT,
-            url=strike(payload.url, terms.secret_query),
-            post=payload.post,
-            feed=payload.feed,
-            position=payload.position,
-            title=payload.title,
-            author=payload.author,
-            created_at=payload.created_at,
             attempts=run.task.attempts + 1,
             ended_at=self.clock.now(),
             fetched=download.fetched,

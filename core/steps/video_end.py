@@ -12,6 +12,7 @@ from core.model.end import EndState, Failure, MediaEnd, MediaFile, PieceFile, Vi
 from core.model.post import MediaKind
 from core.model.task import Task
 from core.model.video import StagedVideo, listed, pieces_in_words
+from core.steps.ends import media_end
 from core.store.videos import Standing
 from core.video.assemble import Assembled
 
@@ -60,19 +61,11 @@ class VideoEnds:
         )
 
     def _end(self, **more: Any) -> MediaEnd:  # noqa: ANN401 - fields of MediaEnd
-        payload = self.staged.payload
-        return MediaEnd(
-            media=payload.media,
-            generation=self.task.generation,
-            source=self.task.source,
+        return media_end(
+            self.task,
+            self.staged.payload,
+            self.secret_names,
             kind=MediaKind.VIDEO,
-            url=strike(payload.url, self.secret_names),
-            post=payload.post,
-            feed=payload.feed,
-            position=payload.position,
-            title=payload.title,
-            author=payload.author,
-            created_at=payload.created_at,
             ended_at=self.clock.now(),
             **more,
         )
