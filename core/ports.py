@@ -258,8 +258,8 @@ class Publisher(Protocol):
 class Depths(Protocol):
     """How much work lies ready."""
 
-    def ready(self, source: str, kind: Kind | None = None) -> int:
-        """Messages ready in the source's own lanes, or in its lane of one kind. Raises
+    def ready(self, source: str, *kinds: Kind) -> int:
+        """Messages ready in the source's lanes of these kinds; without any, in all its own. Raises
         `BrokerDown`."""
 
 

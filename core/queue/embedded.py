@@ -86,8 +86,10 @@ class EmbeddedQueue:
         with self._lock:
             self.dead[letter.task.source] += 1
 
-    def ready(self, source: str, kind: Kind | None = None) -> int:
-        return self.turns.buffered(source, None if kind is None else lane(source, kind))
+    def ready(self, source: str, *kinds: Kind) -> int:
+        if not kinds:
+            return self.turns.buffered(source)
+        return sum(self.turns.buffered(source, lane(source, kind)) for kind in kinds)
 
     def open_tasks(self) -> int:
         """Everything that is not at its end."""

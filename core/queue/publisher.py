@@ -81,9 +81,9 @@ class RabbitPublisher:
 
     # --- ports.Depths ---
 
-    def ready(self, source: str, kind: Kind | None = None) -> int:
+    def ready(self, source: str, *kinds: Kind) -> int:
         self._check_sources([source])
-        names = lanes.lanes_of(source) if kind is None else (lanes.lane(source, kind),)
+        names = [lanes.lane(source, kind) for kind in kinds] or lanes.lanes_of(source)
         # Asked each time: on an answer a second old many pages would pass the high-water mark.
         probe = Probe(names, self._clock.monotonic())
         self._wait(probe)

@@ -7,6 +7,9 @@ from typing import Protocol
 from core.model.task import Kind
 from core.ports import Depths, Ledger
 
+# All but the pages, and the joins, which lie in a lane that no source has for its own.
+_TO_BE_GOT = tuple(kind for kind in Kind if kind not in (Kind.DISCOVER, Kind.VERIFY))
+
 
 class OpenDepth(Protocol):
     """How much a source has open."""
@@ -20,8 +23,7 @@ def open_depth(depths: Depths, ledger: Ledger) -> OpenDepth:
 
     def depth(source: str) -> int:
         work = ledger.open_work(source)
-        ready = depths.ready(source) - depths.ready(source, Kind.DISCOVER)
-        return max(0, ready) + work.leased + work.delayed - work.pages
+        return depths.ready(source, *_TO_BE_GOT) + work.leased + work.delayed - work.pages
 
     return depth
 

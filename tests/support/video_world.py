@@ -94,10 +94,10 @@ class VideoWorld:
         self.hook("bury")
         self.letters.append(letter)
 
-    def ready(self, source: str, kind: Kind | None = None) -> int:
+    def ready(self, source: str, *kinds: Kind) -> int:
         now = self.clock.now()
         free = (m for m in self.queue if m not in self.in_hand)
-        return sum(m.due <= now and kind in (None, m.task.kind) for m in free)
+        return sum(m.due <= now and (not kinds or m.task.kind in kinds) for m in free)
 
     def put(self, task: Task, delay_s: float = 0.0) -> None:
         self.queue.append(Message(self.clock.now() + delay_s, next(self._numbers), task))
