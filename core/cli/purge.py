@@ -86,7 +86,8 @@ def purge(
     if asks_services:
         _drain(given, source, switch)
     click.echo(f"{source}: what was submitted before now is dropped wherever it turns up")
-    click.echo("The store keeps what was found. To get it after all: headrace submit --unfinished")
+    anew = "headrace submit --unfinished FEED" if asks_services else "the same crawl"
+    click.echo(f"The store keeps what was found. To get it after all: {anew}")
 
 
 def _agreed(question: str) -> bool:

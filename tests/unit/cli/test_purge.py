@@ -80,7 +80,7 @@ def test_what_waits_is_dropped_and_what_is_submitted_later_is_kept(
 
     assert again == 0
     assert "feed.image: dropped 3 tasks" in said
-    assert "headrace submit --unfinished" in said
+    assert "headrace submit --unfinished FEED\n" in said
     assert mark(store) >= before - 1
     assert [task.id for task in on_the_lane(vhost_url)] == [later.id]
 
