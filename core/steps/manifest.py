@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from core import errors
@@ -37,7 +38,10 @@ logger = logging.getLogger(__name__)
 
 KEY_BYTES = 16  # of AES-128
 HELD_BACK_S = 15.0  # how long a manifest waits when enough fragments are open
-ONE_AT_A_TIME_S = 5.0  # how long it waits while another one of its source is being let in
+# Fragments are published at 10,000/s and more, so most are let in within a second: the thread waits
+# for so long, and only then does the manifest go round.
+ADMISSION_WAIT_S, ADMISSION_TRIES = 2.0, 20
+ONE_AT_A_TIME_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,27 +63,18 @@ class ManifestStep:
         payload = run.task.payload
         assert isinstance(payload, ManifestPayload)  # noqa: S101 - the lane says so
         insist = self.on_plan()
-        # Until its fragments lie in their lane nobody can count them: two manifests in hand at once
-        # would both find it empty, and let in both of their videos.
-        with self.store.videos.admission(run.task.source) as alone:
-            if not alone:
-                raise errors.Backpressure(
-                    f"another video of {run.task.source} is being let in: the next manifest waits",
-                    delay_s=ONE_AT_A_TIME_S,
-                )
-            yield from self._admit(run, payload, insist)
+        yield from self._fan_out(run, self._planned(run, payload), insist)
 
-    def _admit(
-        self, run: Run, payload: ManifestPayload, insist: Callable[[], None]
-    ) -> Iterator[Action]:
+    def _planned(self, run: Run, payload: ManifestPayload) -> StagedVideo:
+        """The plan of this generation, read now if nobody has read it."""
         staged = self.store.videos.plan(payload.media)
         if staged is None:
             self._hold_back(run.task)
-            staged = self._keep(self._read(run, payload))
-        elif self._is_old(staged, run.task.generation):
+            return self._keep(self._read(run, payload))
+        if self._is_old(staged, run.task.generation):
             self._hold_back(run.task)
-            staged = self._renew(run, payload, staged)
-        yield from self._fan_out(run, staged, insist)
+            return self._renew(run, payload, staged)
+        return staged
 
     # --- the plan ---
 
@@ -176,10 +171,27 @@ class ManifestStep:
             yield Publish((self.tasks.verify(source, media, generation),))
             return
         insist()
-        yield Publish((self.tasks.watchdog(source, media, generation),))
-        for window in self.tasks.fragments(staged, standing.missing, generation):
-            run.check()
-            yield window
+        with self._alone(source):
+            self._hold_back(run.task)  # the manifest took its time: others were let in meanwhile
+            yield Publish((self.tasks.watchdog(source, media, generation),))
+            for window in self.tasks.fragments(staged, standing.missing, generation):
+                run.check()
+                yield window
+
+    @contextmanager
+    def _alone(self, source: str) -> Iterator[None]:
+        """One video of a source at a time. Until its fragments lie in their lane nobody can count
+        them: two at once would both find it empty, and let in both of their videos."""
+        for _ in range(ADMISSION_TRIES):
+            with self.store.videos.admission(source) as alone:
+                if alone:
+                    yield
+                    return
+            self.tasks.clock.sleep(ADMISSION_WAIT_S / ADMISSION_TRIES)
+        raise errors.Backpressure(
+            f"another video of {source} is being let in: the next manifest waits",
+            delay_s=ONE_AT_A_TIME_S,
+        )
 
     def _drop_others(self, staged: StagedVideo) -> None:
         dropped = self.store.videos.drop_others(staged.payload.media, staged.layout)

@@ -147,6 +147,47 @@ def test_while_one_manifest_lets_its_video_in_the_next_waits(admitting: Admittin
     assert held.value.delay_s == 5.0
 
 
+def test_a_manifest_waits_a_moment_for_the_one_that_is_being_let_in(admitting: Admitting):
+    first = admitting.worker()(a_run(a_manifest_task()))
+    next(first)
+    second = admitting.worker()
+
+    def let_the_first_go(_seconds: float, wake: object = None) -> bool:
+        first.close()
+        return False
+
+    admitting.clock.sleep = let_the_first_go
+
+    assert isinstance(next(second(a_run(a_manifest_task(ANOTHER)))), Publish)
+
+
+def test_while_one_video_is_let_in_the_manifest_of_the_next_is_read(admitting: Admitting):
+    first = admitting.worker()(a_run(a_manifest_task()))
+    next(first)
+    second = admitting.worker()
+    with pytest.raises(Backpressure):
+        next(second(a_run(a_manifest_task(ANOTHER))))
+
+    assert second.store.videos.plan(ANOTHER) is not None
+
+
+def test_what_was_read_while_another_video_came_in_waits_and_is_not_read_again(
+    admitting: Admitting,
+):
+    step = admitting.worker()
+    read = step(a_run(a_manifest_task(ANOTHER)))
+    next(read)
+    read.close()
+    for action in admitting.worker()(a_run(a_manifest_task())):
+        admitting.publish(action)
+    step.fetcher.asked.clear()
+
+    with pytest.raises(Backpressure, match="has 30 fragments open"):
+        next(step(a_run(a_manifest_task(ANOTHER))))
+
+    assert not step.fetcher.asked
+
+
 def test_a_run_that_fails_half_way_lets_the_next_manifest_in(admitting: Admitting):
     first = admitting.worker()(a_run(a_manifest_task()))
     next(first)

@@ -375,12 +375,25 @@ def test_a_manifest_waits_while_its_source_has_too_many_fragments_open(reading):
     assert reading.asked() == []
 
 
-def test_a_planned_video_does_not_wait_behind_its_own_fragments(reading):
+def test_a_planned_video_waits_too_and_its_manifest_is_not_asked_for_again(reading):
     reading.serve(index=CLEAR)
     reading.run()
     reading.open_fragments = 11
 
-    assert fragments(reading.run())
+    with pytest.raises(errors.Backpressure):
+        reading.run()
+
+    assert reading.asked() == ["/index.m3u8"]
+
+
+def test_a_video_that_only_wants_its_join_does_not_wait(reading):
+    reading.serve(index=CLEAR)
+    reading.run()
+    for piece in range(2):
+        reading.store.videos.bury(MEDIA, piece, 1, GONE)
+    reading.open_fragments = 11
+
+    assert len(reading.run()) == 1
 
 
 def test_a_dash_manifest_is_read_too(reading):
