@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -156,7 +157,7 @@ def _visit(given: Settings, target: Target, allow_network: tuple[str, ...]) -> I
         TokenBudget.memory(clock),
         clock,
         threading.Event(),
-        free_bytes=lambda: 0,  # asked by downloads only, and a probe makes none
+        free_bytes=lambda: sys.maxsize,  # nothing is kept
     )
     try:
         terms = source_terms(target.source, target.settings)

@@ -12,7 +12,6 @@ from core.errors import (
     HeadraceError,
     NotMedia,
     ServerTrouble,
-    StorageDown,
     TooLarge,
     Truncated,
 )
@@ -20,6 +19,7 @@ from core.fetch.answers import error_of
 from core.fetch.deadline import Watch
 from core.fetch.exchange import Answer, Exchange
 from core.fetch.resume import Course, Plan, Verdict, guard_of, is_coded, judge, plan, validators_of
+from core.fetch.room import Room
 from core.fetch.sink import Sink
 from core.fetch.types import HEAD_BYTES, name_of_other
 from core.model.end import Fetched
@@ -53,7 +53,7 @@ class Downloader:
     watch: Watch
     settings: FetchSettings
     clock: Clock
-    free_bytes: Callable[[], int]
+    room: Room
     max_bytes: int
     hand_over_at: float  # monotonic
 
@@ -95,7 +95,7 @@ class Downloader:
         is_cut, total = verdict.course is Course.CUT, verdict.total_bytes
         wanted = total if sink.span is None else sink.span.length
         self._check_size(sink, answer, (total if is_cut else wanted) or 0)
-        self._check_room((wanted or sink.held) - sink.held)
+        self.room.check((wanted or sink.held) - sink.held)
         self._set_deadlines(sink, resumable=not is_cut)
         before, looked_at, ended = sink.held, sink.held, False
         try:
@@ -104,7 +104,7 @@ class Downloader:
                 progress(len(chunk))
                 self._check_count(sink, answer, wanted)
                 if sink.held - looked_at >= _ROOM_EVERY_BYTES:
-                    self._check_room(0)
+                    self.room.check()
                     looked_at = sink.held
             ended = True
         finally:
@@ -165,14 +165,6 @@ class Downloader:
             raise ServerTrouble(
                 f"{answer.shown}: more than the {total:,} bytes it told; will start anew",
                 reason="longer_than_told",
-            )
-
-    def _check_room(self, needed: int) -> None:
-        free = self.free_bytes()
-        if free - needed < self.settings.min_free_bytes:
-            raise StorageDown(
-                f"the store's disk has {free:,} bytes free: {needed:,} are needed and "
-                f"{self.settings.min_free_bytes:,} stay free (fetch.min_free_bytes); make room"
             )
 
     def _short(self, sink: Sink, answer: Answer) -> Truncated:

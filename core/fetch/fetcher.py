@@ -20,6 +20,7 @@ from core.fetch.exchange import Exchange, in_any_case
 from core.fetch.guard import AddressGuard
 from core.fetch.lines import Lines, pace_by
 from core.fetch.page import PAGE_HEADERS, PageBody, read_page
+from core.fetch.room import Room
 from core.fetch.session import Session, quiet_logs
 from core.fetch.sink import Sink
 from core.model.request import Asked, Request, Span
@@ -58,7 +59,7 @@ class Fetcher:
             first_horizon_s=FIRST_HORIZON_S,
             around=around,
         )
-        self._free_bytes = free_bytes
+        self._room = Room(free_bytes, settings.min_free_bytes)
         self._guard = AddressGuard(settings.allow_networks)
         self._of_thread = threading.local()
         self._all: set[Session] = set()
@@ -68,7 +69,9 @@ class Fetcher:
         self, terms: SourceTerms, *, on_first_token: Callable[[bool], None] | None = None
     ) -> Visit:
         """For one run of a task. `on_first_token` hears whether the first token came at once, as
-        soon as it has come."""
+        soon as it has come. Raises `StorageDown` when the disk is full: nothing is asked for then
+        that could not be kept."""
+        self._room.check()
         session = self._session(terms.name)
         hand_over_at = self._clock.monotonic() + self._settings.hand_over_s
         allowance = Allowance(self._rules, terms, ends_at=hand_over_at)
@@ -87,7 +90,7 @@ class Fetcher:
             watch=session.door.watch,
             settings=self._settings,
             clock=self._clock,
-            free_bytes=self._free_bytes,
+            room=self._room,
             max_bytes=terms.max_file_bytes,
             hand_over_at=hand_over_at,
         )

@@ -222,6 +222,15 @@ def test_a_full_disk_is_seen_before_the_body(site: Site, partial: HeldPartial) -
     assert not partial.path.read_bytes()
 
 
+def test_a_disk_that_is_full_costs_the_source_no_request(site: Site, partial: HeldPartial) -> None:
+    site.serve("/x", BODY)
+    with net(free_bytes=30_000, min_free_bytes=30_001) as web, pytest.raises(StorageDown) as caught:
+        web.download(site.url("/x"), partial)
+
+    assert "30,001 stay free" in str(caught.value)
+    assert site.requests == []
+
+
 def test_a_lost_lease_ends_the_download(site: Site, web: Net, partial: HeldPartial) -> None:
     site.serve("/x", BODY)
 
