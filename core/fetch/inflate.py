@@ -14,15 +14,17 @@ _MAGIC = b"\x1f\x8b"
 
 
 def within(pieces: Iterable[bytes], max_bytes: int, what: str) -> Iterator[bytes]:
-    """The pieces. Raises `TooLarge` when they are more than `max_bytes` together."""
-    size = 0
+    """The pieces. Raises `TooLarge` when they are more than `max_bytes` together, once what fits
+    was handed on: the first bytes may be all that is wanted, however much came with them."""
+    room = max_bytes
     for piece in pieces:
-        size += len(piece)
-        if size > max_bytes:
+        if len(piece) > room:
+            yield piece[:room]
             raise TooLarge(
                 f"{what}: a page over the cap of {max_bytes:,} bytes; "
                 "max_page_bytes of its source would allow more"
             )
+        room -= len(piece)
         yield piece
 
 

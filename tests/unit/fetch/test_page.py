@@ -214,3 +214,15 @@ def test_the_rest_of_a_page_is_left_when_its_first_bytes_are_enough(site: Site, 
 
         assert len(left.stream.read()) < len(PAGE)
         assert whole_page.stream.read() == PAGE
+
+
+@pytest.mark.parametrize("piece_bytes", [5000, 100_000])
+def test_first_bytes_are_enough_also_where_more_came_with_them_than_a_page_may_have(
+    piece_bytes: int, site: Site, web: Net
+) -> None:
+    film = b"film" * 50_000
+    site.on("/", chunked(film, size=piece_bytes))
+    with web.fetcher.visit(terms_of(max_page_bytes=20_000)) as visit:
+        left = visit.page(Request(site.url("/")), enough=lambda head: head.startswith(b"film"))
+
+        assert film.startswith(left.stream.read())
