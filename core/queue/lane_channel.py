@@ -18,8 +18,8 @@ from pika.exceptions import AMQPError, ChannelWrongStateError
 
 from core.errors import HeadraceError, Misconfigured
 from core.queue.connection import FOREIGN, close_quietly, parameters, translate
-from core.queue.lanes import lane_queue, split_lane
-from core.queue.topology import declare, explain
+from core.queue.lanes import split_lane
+from core.queue.topology import declare
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ class LaneChannel:
         self._on_arrival = on_arrival
         self._consumed: dict[str, str] = {}  # consumer tags by lane
         self._count = itertools.count(1)
-        self._lost: set[str] = set()  # cancelled by RabbitMQ, to be declared again
+        self._lost: list[str] = []  # cancelled by RabbitMQ
         try:
             self._connection = pika.BlockingConnection(parameters(url, "consumer"))
         except FOREIGN as error:
@@ -70,11 +70,9 @@ class LaneChannel:
         return set(self._consumed)
 
     def consume(self, lane: str, prefetch: int) -> None:
-        """Declare the lane and consume it. The prefetch is the lane's own: it is what basic.qos
+        """Consume the lane. The prefetch is the lane's own: it is what basic.qos
         said last before basic.consume, and can't be changed later (fact 14)."""
         with self._translated():
-            if lane in self._lost:
-                self._declare(lane)
             # Never the same tag again: 3.10.8 closes the channel (541) over a quorum queue that is
             # consumed anew under a tag whose messages are still out.
             tag = f"{lane}#{next(self._count)}"
@@ -105,6 +103,8 @@ class LaneChannel:
             self._connection.process_data_events(time_limit=seconds)
             if not self._channel.is_open:
                 raise self._why_closed()
+        if self._lost:
+            raise ConnectionClosed(f"RabbitMQ cancelled {', '.join(self._lost)}")  # type: ignore[no-untyped-call]
 
     def wake(self) -> None:
         """End `process` soon. From any thread."""
@@ -128,24 +128,16 @@ class LaneChannel:
         reason = getattr(self._channel, "_closing_reason", None)
         return reason if isinstance(reason, AMQPError) else ChannelWrongStateError("channel closed")
 
-    def _declare(self, lane: str) -> None:
-        queue = lane_queue(lane)
-        try:
-            with self._connection.channel() as channel:
-                channel.queue_declare(queue.name, durable=True, arguments=queue.arguments)
-        except AMQPError as error:
-            raise _closed(explain(error, self._url)) from error
-        self._lost.remove(lane)
-
     def _on_message(self, _channel: Any, method: Any, _properties: Any, body: bytes) -> None:  # noqa: ANN401 - pika is untyped
         self._on_arrival(Arrived(_lane_of(method.consumer_tag), method.delivery_tag, body))
 
     def _on_cancelled(self, frame: Any) -> None:  # noqa: ANN401 - pika is untyped
-        """RabbitMQ cancelled a lane: it was deleted, or lost its leader."""
+        """The lane was deleted; or a delivery was out for longer than `consumer_timeout` (4.3), and
+        then 4.3.6 keeps the consumer, wakes it with our late ack and sends it messages that pika
+        drops. So the connection ends; the next one declares every lane."""
         lane = _lane_of(frame.method.consumer_tag)
-        logger.warning("lane %s: RabbitMQ cancelled it; declaring it again", lane)
-        self._consumed.pop(lane, None)
-        self._lost.add(lane)
+        logger.warning("lane %s: RabbitMQ cancelled it; connecting again", lane)
+        self._lost.append(lane)
 
 
 def _lane_of(consumer_tag: str) -> str:

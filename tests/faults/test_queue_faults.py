@@ -340,3 +340,30 @@ def test_row_23_a_run_longer_than_the_consumer_timeout_is_repeated_once_and_dela
         assert "PRECONDITION_FAILED" in caplog.text
         assert (gate.most, site.steps.count(running)) == (1, 2)
         assert site.left() == 0
+
+
+@pytest.mark.skipif(bool(os.environ.get("HEADRACE_TEST_RABBITMQ_URL")), reason="needs its own node")
+def test_a_lane_goes_on_after_a_run_longer_than_the_consumer_timeout(tmp_path: Path) -> None:
+    """Of a lane that is consumed at that time 4.3 cancels only the consumer, and not for good."""
+    with (
+        impatient_server(tmp_path) as server,
+        fresh_vhost(server) as vhost,
+        a_site(vhost) as site,
+    ):
+        # given: a run that outlasts the timeout
+        gate = Gate()
+        running, *later = [image(str(n)) for n in range(4)]
+        site.steps.plan(running, gate)
+        site.put(running)
+        with working(site.broker):
+            eventually(lambda: gate.inside, "it runs")
+            before = site.broker._consumer
+            eventually(lambda: site.broker._consumer is not before, "a new consumer")
+            # when: it ends, and more comes
+            gate.opened.set()
+            eventually(lambda: len(site.steps.ended) == 2, "it ended twice")
+            site.put(*later)
+            # then
+            eventually(lambda: len(site.steps.ended) == 5, "all ended")
+
+        assert site.left() == 0

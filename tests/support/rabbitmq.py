@@ -102,16 +102,15 @@ class Impatient(RabbitNode):
 
     def _environment(self) -> dict[str, str]:
         given = super()._environment()
-        given["RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS"] += (
-            " -rabbit consumer_timeout 6000 -rabbit channel_tick_interval 1000"
-        )
+        given["RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS"] += " -rabbit channel_tick_interval 1000"
         return given
 
 
 @contextmanager
 def impatient_server(folder: Path) -> Iterator[Server]:
     """A node of its own whose `consumer_timeout` is six seconds, for as long as the block runs."""
-    node = Impatient(folder, Ports.free(), user="test", password="impatient", extra_conf=QUICK)
+    conf = QUICK + "consumer_timeout = 6000\n"
+    node = Impatient(folder, Ports.free(), user="test", password="impatient", extra_conf=conf)
     try:
         node.start()
         yield Server(node.url, node.api, node)
