@@ -209,7 +209,11 @@ class Link:
             return
         self._fail_probes(topology.explain(reason, self._url))
         if isinstance(reason, ChannelClosedByBroker):
-            topology.declare_soon(self._channel, self._sources, lambda: None)
+            # Counting waits for the declares: one channel may overtake another (4.3 does).
+            topology.declare_soon(self._channel, self._sources, self._count_again)
+
+    def _count_again(self) -> None:
+        if self._channel is not None:
             self._connection.channel(on_open_callback=self._on_counting)
 
     # --- the end of a connection ---

@@ -5,6 +5,7 @@ A pid alone may have passed to a stranger, so the file keeps the process's start
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import signal
@@ -15,6 +16,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 LOOPBACK = "127.0.0.1"
+# Above what scripts/services usually has, and below 32,768, from where the kernel gives ports to
+# clients and to whoever asks for any: one of these is not taken between being found free and being
+# listened on, nor while its server is down for a moment.
+_PORTS = range(22_000, 32_000)
+_next = itertools.count(os.getpid() * 7_919)  # processes that start together look far apart
 
 
 class ServerTrouble(Exception):
@@ -33,10 +39,21 @@ def find_binary(names: Sequence[str], package: str) -> str:
 
 
 def free_port() -> int:
-    """A TCP port on loopback that nobody listens on just now."""
-    with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        return int(probe.getsockname()[1])
+    """A TCP port on loopback that nobody uses just now, and that this process was not given yet."""
+    for _ in _PORTS:
+        port = _PORTS[next(_next) % len(_PORTS)]
+        with socket.socket() as probe:
+            if not _is_taken(probe, port):
+                return port
+    raise ServerTrouble(f"no port between {_PORTS.start} and {_PORTS.stop} is free")
+
+
+def _is_taken(probe: socket.socket, port: int) -> bool:
+    try:
+        probe.bind((LOOPBACK, port))
+    except OSError:
+        return True
+    return False
 
 
 def is_listening(port: int) -> bool:

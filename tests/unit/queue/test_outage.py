@@ -15,6 +15,7 @@ from core.queue.outage import Outage
 from core.queue.turns import Turns
 from tests.support.queue import a_delivery, eventually
 from tests.support.tasks import an_image_task
+from tests.support.threads import Threads
 
 
 class Away:
@@ -28,6 +29,7 @@ class Away:
         self.woken = threading.Event()
         self.back = threading.Event()
         self.asked = 0
+        self._threads = Threads()
         self.outage = Outage(self.turns, self._ask, self.woken.set, self.stop, self.clock)
 
     def _ask(self) -> None:
@@ -36,7 +38,7 @@ class Away:
             raise SharedStateDown("no Redis")
 
     def threads(self) -> int:
-        return sum(1 for thread in threading.enumerate() if thread.name == "headrace-outage")
+        return self._threads.count("headrace-outage")
 
 
 @pytest.fixture

@@ -122,11 +122,11 @@ def test_a_deleted_lane_is_told_declared_again_and_used(publisher, vhost_url):
 def test_a_deleted_delay_is_declared_again(publisher, vhost_url):
     publisher.publish(copies(1))
     with opened(vhost_url, "test") as connection:
-        connection.channel().exchange_delete(lanes.delay(5))
+        connection.channel().exchange_delete(lanes.delay(60))
 
     with pytest.raises(BrokerDown, match="NOT_FOUND"):
-        publisher.publish(copies(1, delay_s=5.0))
-    publisher.publish(copies(1, delay_s=5.0))
+        publisher.publish(copies(1, delay_s=60.0))
+    publisher.publish(copies(1, delay_s=60.0))
     assert depth.read(vhost_url, ["feed"]).delayed == 1
 
 
@@ -144,11 +144,18 @@ def test_a_queue_that_differs_fails_publishing_with_the_difference(vhost_url):
 def test_a_delayed_copy_rests_and_then_is_on_its_lane(publisher, vhost_url):
     started = time.monotonic()
     publisher.publish(copies(1, delay_s=1.0))
-    assert depth.read(vhost_url, ["feed"]).delayed == 1
-    _, body = taken(vhost_url, "feed.image", within_s=10.0)
+    properties, body = taken(vhost_url, "feed.image", within_s=10.0)
 
     assert decode(body)[1] == tasks(1)[0]
+    assert [death["queue"] for death in properties.headers["x-death"]] == [lanes.delay(1)]
     assert time.monotonic() - started >= 0.95
+
+
+def test_a_delayed_copy_is_counted_where_it_rests(publisher, vhost_url):
+    publisher.publish(copies(1, delay_s=60.0))
+
+    assert depth.read(vhost_url, ["feed"]).delayed == 1
+    assert publisher.ready("feed") == 0
 
 
 def test_a_copy_may_go_round_the_same_delay_again_and_again(publisher, vhost_url):
