@@ -24,11 +24,14 @@ from core.fetch import types
 from core.fetch.fetcher import Fetcher, PageBody, Visit
 from core.manifests import Origin, SelectionPolicy, build_plan, choose, parse, read_wanted
 from core.model.request import Request
+from core.model.secrecy import Secrecy
 from core.settings import Settings
 from core.sources.one_media import is_file
+from core.steps.part_of_file import spans_of
 from core.steps.terms import selection_policy, source_terms
 
 EXIT_REFUSED = 1
+_NO_SECRETS = Secrecy()
 
 
 @click.command()
@@ -72,25 +75,26 @@ def probe(
     """  # noqa: D301 - click marks a verbatim paragraph so
     target = _target(given, address, source)
     policy = selection_policy(target.settings, max_height)
+    secrecy = Secrecy.of(source_terms(target.source, target.settings))
     try:
         with _visit(given, target, allow_network) as visit:
-            found = look(visit, target, policy, tuple(target.settings.secret_query))
+            found = look(visit, target, policy, secrecy)
     except Misconfigured:
         raise
     except HeadraceError as error:
         if not as_json:
             raise
-        refused = Refusal(error.reason, str(error))
+        refused = Refusal(error.reason, secrecy.text(str(error)))
         click.echo(json.dumps(probe_words.refusal_record(target.address, refused)))
         click.get_current_context().exit(EXIT_REFUSED)
     lines = [json.dumps(probe_words.record(found))] if as_json else probe_words.told(found)
     for line in lines:
-        click.echo(line)
+        click.echo(secrecy.text(line))
     click.get_current_context().exit(EXIT_REFUSED if probe_words.is_refused(found) else 0)
 
 
 def look(
-    visit: Visit, target: Target, policy: SelectionPolicy, secret_names: tuple[str, ...] = ()
+    visit: Visit, target: Target, policy: SelectionPolicy, secrecy: Secrecy = _NO_SECRETS
 ) -> Found:
     """Ask, and tell by the bytes what it is. Raises what the answer or its bytes mean."""
     request = target.adapter.request(target.address, None) or Request(target.address)
@@ -101,7 +105,7 @@ def look(
     if sniffed is not None:
         return FileFound(target.address, page.url, sniffed, page.content_type)
     if types.is_manifest(head):
-        return _manifest(visit, target, policy, page, secret_names)
+        return _manifest(visit, target, policy, page, secrecy)
     return read_feed(visit, target, page, SystemClock())
 
 
@@ -110,7 +114,7 @@ def _manifest(
     target: Target,
     policy: SelectionPolicy,
     page: PageBody,
-    secret_names: tuple[str, ...],
+    secrecy: Secrecy,
 ) -> ManifestFound:
     """What it offers is shown also when what would be chosen is refused."""
     body = page.stream.read()
@@ -123,13 +127,13 @@ def _manifest(
         manifest_url=target.address,
         final_url=page.url,
         manifest_sha256=digest,
-        secret_names=secret_names,
+        secrecy=secrecy,
         inherit_query=target.settings.inherit_query,
     )
-    found = partial(ManifestFound, target.address, offer, choice, secret_names=secret_names)
+    found = partial(ManifestFound, target.address, offer, choice, secret_names=tuple(secrecy.names))
     try:
-        get = partial(_got, visit)
-        playlists = read_wanted(offer, choice, get, query_of=origin.query_of)
+        get, spans = partial(_got, visit), spans_of(visit, Request)
+        playlists = read_wanted(offer, choice, get, spans, query_of=origin.query_of)
         return found(build_plan(origin, choice, playlists))
     except HeadraceError as error:
         return found(None, Refusal(error.reason, str(error)))

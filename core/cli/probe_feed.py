@@ -11,7 +11,7 @@ from core.fetch.fetcher import PageBody, Visit
 from core.model.addresses import without_parameters
 from core.model.post import FeedPage
 from core.settings import DEFAULT_SOURCE, Settings, SourceSettings
-from core.sources import ADAPTERS, Adapter, Completes, PageInput, Recognises, Signs, adapter
+from core.sources import ADAPTERS, Adapter, Completes, PageInput, Signs, adapter, recogniser
 from core.sources.feed import told_apart
 from core.steps.asking import asking, page_input
 from core.steps.trigger import find_feed
@@ -45,20 +45,12 @@ def target_of(given: Settings, named: str, source: str | None) -> Target:
         terms = given.source(source)
         kept = without_parameters(named, tuple(terms.secret_query))
         return _by(given, kept, source)
-    record = find_feed(given, named).record
     configured = {feed.address for feed in given.feeds.values()}
-    if named in given.feeds or named in configured:
-        return _by(given, record.address, record.source)
-    recognised = recogniser(record.address)
-    if recognised is None:
-        return _by(given, record.address, record.source)
-    return _as(given, record.address, recognised)
-
-
-def recogniser(address: str) -> Adapter | None:
-    """The named source that an address is of, by its looks."""
-    known = (one for one in ADAPTERS.values() if isinstance(one, Recognises))
-    return next((one for one in known if one.reads(address)), None)
+    recognised = None if named in given.feeds or named in configured else recogniser(named)
+    if recognised is not None:  # crawled it would be refused: nobody has said on which terms
+        return _as(given, named, recognised)
+    record = find_feed(given, named).record
+    return _by(given, record.address, record.source)
 
 
 def _by(given: Settings, address: str, source: str) -> Target:

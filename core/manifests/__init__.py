@@ -11,7 +11,7 @@ from core.manifests.build import Origin, build_plan, check_on_demand
 from core.manifests.dash import begins_one as begins_dash
 from core.manifests.dash import parse as parse_dash
 from core.manifests.hls import parse as parse_hls
-from core.manifests.playlists import MediaPlaylist, Multivariant
+from core.manifests.playlists import ByteRange, MediaPlaylist, Multivariant, Spans
 from core.manifests.playurl import is_one as is_playurl
 from core.manifests.playurl import parse as parse_playurl
 from core.manifests.playurl_signals import REFUSING, address_refused
@@ -23,11 +23,13 @@ from core.model.addresses import strike
 __all__ = [
     "PREFERRED_CODECS",
     "READABLE",
+    "ByteRange",
     "Choice",
     "MediaPlaylist",
     "Multivariant",
     "Origin",
     "SelectionPolicy",
+    "Spans",
     "Wanted",
     "build_plan",
     "check_on_demand",
@@ -85,21 +87,27 @@ def read_wanted(
     found: Multivariant | MediaPlaylist,
     choice: Choice,
     get: Callable[[str], Got],
+    spans: Spans,
     *,
     query_of: Sequence[str] = (),
 ) -> list[MediaPlaylist]:
-    """The media playlists that `choice` needs, in its order; `get` fetches one, with the query of
-    the addresses `query_of` where it is of their host. What stands in the manifest itself is not
-    asked for. Raises as `parse`."""
+    """The media playlists that `choice` needs, in its order; `get` fetches one, and `spans` a part
+    of a file, with the query of the addresses `query_of` where it is of their host. What stands in
+    the manifest itself is not asked for. Raises as `parse`."""
     if isinstance(found, MediaPlaylist):
         return [found]
 
-    def read(wanted: Wanted) -> MediaPlaylist:
-        if wanted.inline is not None:
-            return wanted.inline()
-        url = wanted.url
+    def asked(url: str) -> str:
         for manifest in query_of:
             url = with_query_of(manifest, url)
-        return parse_media(*get(url), variables=found.variables)
+        return url
+
+    def span(urls: Sequence[str], part: ByteRange) -> bytes:
+        return spans([asked(url) for url in urls], part)
+
+    def read(wanted: Wanted) -> MediaPlaylist:
+        if wanted.inline is not None:
+            return wanted.inline(span)
+        return parse_media(*get(asked(wanted.url)), variables=found.variables)
 
     return [read(wanted) for wanted in choice.wanted]

@@ -12,9 +12,11 @@ from core.errors import HeadraceError, Truncated, Unsupported
 from core.manifests.playlists import InitPart, MediaPlaylist, MediaSegment
 from core.manifests.resolving import with_query_of
 from core.manifests.select import Choice, Wanted
-from core.model.addresses import strike, without_parameters
+from core.model.addresses import strike
 from core.model.plan import Container, KeyRef, Part, Piece, Plan, Segment, Track, TrackKind
+from core.model.secrecy import Secrecy
 
+_NO_SECRETS = Secrecy()
 _CONTAINERS = {
     ".mp4": Container.FMP4,
     ".m4s": Container.FMP4,
@@ -31,7 +33,10 @@ _CONTAINERS = {
     ".ec3": Container.EAC3,
     ".vtt": Container.VTT,
     ".webvtt": Container.VTT,
+    ".ttml": Container.TTML,
+    ".dfxp": Container.TTML,
 }
+_TEXTS = frozenset([Container.VTT, Container.TTML])
 _SOUND = frozenset([Container.AAC, Container.MP3, Container.AC3, Container.EAC3])
 
 
@@ -44,7 +49,7 @@ class Origin:
     manifest_url: str  # as it was asked for
     final_url: str  # after redirects
     manifest_sha256: str
-    secret_names: tuple[str, ...] = ()  # query parameters that no record may hold
+    secrecy: Secrecy = _NO_SECRETS  # what no plan may hold, wherever the manifest puts it
     inherit_query: bool = False  # whether the address's query goes with the pieces of its host
 
     @property
@@ -74,8 +79,8 @@ def build_plan(origin: Origin, choice: Choice, playlists: Sequence[MediaPlaylist
         pieces=tuple(pieces.all),
         tracks=tuple(tracks),
         duration_s=playlists[0].duration_s,
-        chosen=choice.why,
-        notes=tuple(dict.fromkeys(notes)),
+        chosen=origin.secrecy.text(choice.why),
+        notes=tuple(dict.fromkeys(map(origin.secrecy.text, notes))),
     )
 
 
@@ -97,14 +102,15 @@ class _Pieces:
     """Everything that is fetched, each once, in the order of its first use."""
 
     def __init__(self, origin: Origin) -> None:
-        self._secret_names = origin.secret_names
+        self.secrecy = origin.secrecy
         self._query_of = origin.query_of
         self._index: dict[tuple[str, int | None, int | None], int] = {}
         self.all: list[Piece] = []
 
     def clean(self, url: str) -> str:
-        """An address without the source's secrets; the fetcher adds them where they belong."""
-        return without_parameters(url, self._secret_names) if self._secret_names else url
+        """An address without the source's secrets: the fetcher adds them where they belong, and
+        takes them out of every other."""
+        return self.secrecy.address(url)
 
     def part(self, of: MediaSegment | InitPart) -> Part:
         """The use of a piece, which is made on its first."""
@@ -116,8 +122,15 @@ class _Pieces:
         if index == len(self.all):
             others = tuple(map(self._asked, of.alternatives))
             piece = Piece(url=known[0], start=start, length=length, alternatives=others)
-            self.all.append(_told_more(piece, of))
+            self.all.append(self._told_more(piece, of))
         return Part(piece=index, key=self._key(of.key))
+
+    def _told_more(self, piece: Piece, of: MediaSegment | InitPart) -> Piece:
+        if isinstance(of, InitPart) or not (of.size_bytes or of.ref or of.headers):
+            return piece
+        ref = None if of.ref is None else self.secrecy.text(of.ref)
+        more = {"size_bytes": of.size_bytes, "ref": ref, "headers": of.headers}
+        return piece.model_copy(update=more)
 
     def _asked(self, url: str) -> str:
         for manifest in self._query_of:
@@ -125,16 +138,9 @@ class _Pieces:
         return self.clean(url)
 
     def _key(self, key: KeyRef | None) -> KeyRef | None:
-        if key is None or not (self._secret_names or self._query_of):
+        if key is None or not (self.secrecy or self._query_of):
             return key
         return key.model_copy(update={"url": self._asked(key.url)})
-
-
-def _told_more(piece: Piece, of: MediaSegment | InitPart) -> Piece:
-    if isinstance(of, InitPart) or not (of.size_bytes or of.ref or of.headers):
-        return piece
-    more = {"size_bytes": of.size_bytes, "ref": of.ref, "headers": of.headers}
-    return piece.model_copy(update=more)
 
 
 def _track(wanted: Wanted, playlist: MediaPlaylist, pieces: _Pieces, notes: list[str]) -> Track:
@@ -148,12 +154,16 @@ def _track(wanted: Wanted, playlist: MediaPlaylist, pieces: _Pieces, notes: list
         container=containers[0],
         segments=_segments(playlist.segments, pieces),
         codecs=wanted.codecs,
-        language=wanted.language,
-        name=wanted.name,
+        language=_without(wanted.language, pieces.secrecy),
+        name=_without(wanted.name, pieces.secrecy),
         width=wanted.width,
         height=wanted.height,
         bandwidth=wanted.bandwidth,
     )
+
+
+def _without(told: str | None, secrecy: Secrecy) -> str | None:
+    return None if told is None else secrecy.text(told)
 
 
 def _segments(found: Sequence[MediaSegment], pieces: _Pieces) -> tuple[Segment, ...]:
@@ -179,6 +189,7 @@ def _segment(one: MediaSegment, part: Part | None, init: Part | None) -> Segment
         discontinuity=one.discontinuity,
         init=init,
         clock_s=one.clock_s,
+        shift_s=one.shift_s,
     )
 
 
@@ -191,6 +202,6 @@ def _container(segment: MediaSegment, kind: TrackKind | None) -> Container:
 
 
 def _kind(container: Container) -> TrackKind:
-    if container is Container.VTT:
+    if container in _TEXTS:
         return TrackKind.SUBTITLES
     return TrackKind.AUDIO if container in _SOUND else TrackKind.VIDEO

@@ -22,6 +22,7 @@ __all__ = ["begins_one", "parse"]
 MAX_OFFERS = 500  # of a kind
 
 _SOUND, _TEXT = "audio", "subtitles"  # the groups' names
+_TEXTS = frozenset([Container.VTT, Container.TTML])  # files of their own, not within an MP4
 _NOT_FIRST = frozenset(["alternate", "supplementary", "commentary", "dub", "description", "sign"])
 
 
@@ -38,7 +39,7 @@ def parse(body: bytes, url: str) -> Multivariant:
     sounds = tracks.offered(TrackKind.AUDIO)
     if not pictures and not sounds:
         raise document.malformed("empty_manifest", "neither pictures nor sound in the manifest")
-    texts = _readable_texts(document, tracks.offered(TrackKind.SUBTITLES), len(periods))
+    texts = _readable_texts(document, tracks.offered(TrackKind.SUBTITLES))
     first = [_variant(one, tracks, bool(sounds), bool(texts)) for one in pictures[:MAX_OFFERS]]
     alone = [_variant(one, tracks, False, bool(texts)) for one in sounds[:MAX_OFFERS]]
     renditions = [*_sounds(sounds, tracks), *_texts(texts, tracks)] if pictures else []
@@ -59,16 +60,11 @@ def _first_views(document: Document, found: list[Representation]) -> list[Repres
     return first or found
 
 
-def _readable_texts(
-    document: Document, found: list[Representation], periods: int
-) -> list[Representation]:
-    readable = [one for one in found if one.container is Container.VTT]
-    others = {one.codecs or one.mime for one in found if one.container is not Container.VTT}
+def _readable_texts(document: Document, found: list[Representation]) -> list[Representation]:
+    readable = [one for one in found if one.container in _TEXTS]
+    others = {one.codecs or one.mime for one in found if one.container not in _TEXTS}
     for name in sorted(others):
         document.note(f"subtitles in {name or 'a format that is not told'} are not read")
-    if readable and periods > 1:
-        document.note("subtitles in several periods are left out")
-        return []
     return readable
 
 

@@ -32,6 +32,7 @@ _CONTAINERS = {
     "x-matroska": Container.WEBM,
     "mp2t": Container.TS,
     "vtt": Container.VTT,
+    "ttml+xml": Container.TTML,
 }
 # Who protects, by the system's id (RFC 4122) or the scheme's name.
 _SYSTEMS = {

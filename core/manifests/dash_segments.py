@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import takewhile
 from xml.etree.ElementTree import Element
 
@@ -15,6 +16,7 @@ from core.manifests.dash_template import Template
 from core.manifests.dash_timeline import Slot, Timing
 from core.manifests.dash_xml import Document
 from core.manifests.playlists import ByteRange, InitPart, MediaSegment
+from core.model.plan import TrackKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +24,9 @@ class Position:
     """Where in the track the period's segments stand."""
 
     period: int  # from 0, among those that last
-    first: int  # the first segment's number in the track
     most: int  # segments
     is_one_of_several: bool  # then what lies outside the period belongs to no one
+    begins_s: Fraction  # after the first period does
 
 
 def read_segments(
@@ -57,6 +59,8 @@ class _Reading:
         self._addressing = addressing_of(of.levels) or Addressing("SegmentBase")
         self._timing = Timing.of(self._addressing, self._place, of.period.duration, at.most)
         self._clock_s = self._timing.seconds(self._timing.offset)
+        is_text = of.kind is TrackKind.SUBTITLES
+        self._shift_s = float(at.begins_s) - self._clock_s if is_text else None
 
     def read(self) -> list[MediaSegment]:
         ways = {
@@ -90,7 +94,8 @@ class _Reading:
         ]
 
     def _whole_file(self) -> list[MediaSegment]:
-        """All of it: for what is kept, an index into it helps nobody."""
+        """All of it, in one request that goes on where it broke off, and byte for byte as its
+        source has it: an index is asked for only where a period shows a part of it."""
         total = self._timing.period_units()
         init = self._init()
         if init is not None and init.url == self._bases[0]:
@@ -118,13 +123,14 @@ class _Reading:
         return MediaSegment(
             url=url,
             duration_s=self._timing.seconds(slot.duration),
-            sequence=self._at.first + index,
+            sequence=index,
             discontinuity=self._at.period,
             byte_range=part,
             init=init,
             alternatives=tuple(others),
             pause_s=self._timing.seconds(slot.pause),
             clock_s=self._clock_s,
+            shift_s=self._shift_s,
         )
 
     def _init(self) -> InitPart | None:

@@ -3,7 +3,7 @@ Every address in them is absolute and http(s)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -52,6 +52,7 @@ class MediaSegment:
     alternatives: tuple[str, ...] = ()  # where it lies too
     pause_s: float = 0.0  # for which nothing plays behind it, by the manifest's own word
     clock_s: float = 0.0  # what its media's clock shows when its discontinuity begins
+    shift_s: float | None = None  # from a text's own times to the video's; None: nobody tells
     size_bytes: int | None = None  # of the whole resource, where told
     ref: str | None = None  # with which the source's adapter asks for its addresses once more
     headers: tuple[tuple[str, str], ...] = ()  # what its host wants with a request
@@ -75,8 +76,11 @@ class MediaPlaylist:
         return fsum(segment.duration_s + segment.pause_s for segment in self.segments)
 
 
+# Asks for a part of a resource that lies at any of these addresses, which has no other length.
+Spans = Callable[[Sequence[str], ByteRange], bytes]
 # Reads the segments that stand in the manifest itself; they may be many, and most are not wanted.
-Inline = Callable[[], MediaPlaylist]
+# What it asks for, if anything, is an index that the manifest names.
+Inline = Callable[[Spans], MediaPlaylist]
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from core.manifests.playlists import (
     MediaSegment,
     Multivariant,
     RenditionKind,
+    Spans,
     Variant,
 )
 from core.manifests.playurl_offer import Offer, PartFile, Stream, read_offer
@@ -96,7 +97,7 @@ def _called(one: Stream, offer: Offer) -> str:
     return f"{offer.url}#{one.pick}"
 
 
-def _one_file(one: Stream, offer: Offer) -> MediaPlaylist:
+def _one_file(one: Stream, offer: Offer, _: Spans) -> MediaPlaylist:
     """Each m4s is a whole fragmented MP4: one request gets it."""
     segment = _segment(one, 0, offer.duration_s, offer.url)
     return MediaPlaylist(url=offer.url, segments=(segment,), ended=True, container=Container.FMP4)

@@ -41,6 +41,7 @@ class Container(StrEnum):
     AC3 = "ac3"
     EAC3 = "eac3"
     VTT = "vtt"
+    TTML = "ttml"
     FLV = "flv"
 
 
@@ -85,6 +86,7 @@ class Segment(_Frozen):
     discontinuity: Count = 0  # timestamps and codecs hold within one number
     init: Part | None = None  # stands before the segment wherever it differs from the one before
     clock_s: OnAClock = 0.0  # what its media's clock shows when its discontinuity begins
+    shift_s: OnAClock | None = None  # from a text's own times to the video's; None: nobody tells
 
 
 class Track(_Frozen):

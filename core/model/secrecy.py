@@ -23,8 +23,8 @@ _LEAST_COOKIE = 16
 class Secrecy:
     """Of one source."""
 
-    names: frozenset[str]  # of parameters
-    values: tuple[str, ...]  # the longest first
+    names: frozenset[str] = frozenset()  # of parameters
+    values: tuple[str, ...] = ()  # the longest first
 
     @classmethod
     def of(cls, terms: SourceTerms) -> Secrecy:

@@ -7,7 +7,7 @@ import hashlib
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core import errors
 from core.fetch.fetcher import Fetcher, PageBody, Visit
@@ -24,11 +24,13 @@ from core.manifests import (
 from core.model.addresses import strike
 from core.model.plan import Plan
 from core.model.request import Request
+from core.model.secrecy import Secrecy
 from core.model.source import SourceTerms
 from core.model.task import ManifestPayload, Task
 from core.model.video import StagedVideo
 from core.steps.actions import Action, Publish
 from core.steps.depths import OpenDepth
+from core.steps.part_of_file import spans_of
 from core.steps.renewal import renewed, unrenewed
 from core.steps.run import Run
 from core.steps.video_tasks import VideoTasks
@@ -152,10 +154,11 @@ class ManifestStep:
             manifest_url=payload.url,
             final_url=final_url,
             manifest_sha256=hashlib.sha256(body).hexdigest(),
-            secret_names=tuple(terms.secret_query),
+            secrecy=Secrecy.of(terms),
             inherit_query=terms.inherit_query,
         )
-        playlists = read_wanted(found, choice, reading.get, query_of=origin.query_of)
+        spans = spans_of(reading.visit, reading.request)
+        playlists = read_wanted(found, choice, reading.get, spans, query_of=origin.query_of)
         return build_plan(origin, choice, playlists)
 
     # --- what follows ---
@@ -230,11 +233,14 @@ class _Reading:
             )
         return key.hex()
 
-    def _page(self, url: str) -> PageBody:
+    def request(self, url: str) -> Request:
+        """How the video's manifest asks for anything."""
         self.run.check()
+        return Request(url, self.payload.referer, dict(self.payload.headers))
+
+    def _page(self, url: str) -> PageBody:
         refusing = refusing_statuses(url)
-        headers = dict(self.payload.headers)
-        page = self.visit.page(Request(url, self.payload.referer, headers, read_also=refusing))
+        page = self.visit.page(replace(self.request(url), read_also=refusing))
         if refusing and page.status in refusing:
             raise refusal_of(url)
         return page

@@ -18,7 +18,7 @@ from tests.support.fetching import terms_of
 def an_exchange() -> exchange.Exchange:
     clock = FakeClock()
     budget = TokenBudget.memory(clock)
-    fetcher = Fetcher(FetchSettings(), budget, clock, threading.Event(), lambda: 1)
+    fetcher = Fetcher(FetchSettings(), budget, clock, threading.Event(), lambda: 10**12)
     return fetcher.visit(terms_of())._exchange
 
 

@@ -13,13 +13,52 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import HeadraceError
-from core.manifests import MediaPlaylist, SelectionPolicy, build_plan, choose, parse, read_wanted
+from core.manifests import (
+    ByteRange,
+    MediaPlaylist,
+    SelectionPolicy,
+    build_plan,
+    choose,
+    parse,
+    read_wanted,
+)
+from core.manifests.dash_index import read_index
+from core.manifests.dash_reader import Place
 from core.manifests.dash_tracks import MAX_SEGMENTS
+from core.manifests.dash_xml import read_document
 from core.model.plan import parse_plan
-from tests.support.dash import BASE, FOLDER, URL, names, one, template, timeline, track
+from tests.support.damage import POLICIES, damaged_bytes, refused_by_name
+from tests.support.dash import (
+    BASE,
+    FOLDER,
+    URL,
+    adaptation,
+    mpd,
+    names,
+    one,
+    period,
+    representation,
+    template,
+    timeline,
+    track,
+)
 from tests.support.manifests import origin
 
-BODIES = [path.read_bytes() for path in sorted(FOLDER.glob("*.mpd"))]
+SIDX = (FOLDER / "sidx_v0_v720.bin").read_bytes()
+SHARED = mpd(  # one file, of which two periods show parts
+    *(
+        period(
+            adaptation(
+                f"<BaseURL>{name}</BaseURL><SegmentBase indexRange='800-867' timescale='1000'"
+                f" presentationTimeOffset='{clock}'><Initialization range='0-799'/></SegmentBase>",
+                representation(),
+            ),
+            more=f'duration="PT{seconds}S"',
+        )
+        for name, clock, seconds in (("v.mp4", 0, 4), ("ad.mp4", 0, 2), ("v.mp4", 4000, 8))
+    )
+)
+BODIES = [*(path.read_bytes() for path in sorted(FOLDER.glob("*.mpd"))), SHARED]
 ELEMENTS = [
     "Period",
     "AdaptationSet",
@@ -83,15 +122,16 @@ VALUES = [
     "main",
     "",
 ]
-POLICIES = st.builds(
-    SelectionPolicy,
-    max_height=st.none() | st.integers(1, 2000),
-    language=st.none() | st.sampled_from(["en", "cs"]),
-    subtitles=st.booleans(),
-)
 plain = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), max_size=12)
 attributes = st.dictionaries(
     st.sampled_from(ATTRIBUTES), st.sampled_from(VALUES) | plain, max_size=6
+)
+
+
+indexes = st.builds(
+    lambda at, put: SIDX[:at] + put + SIDX[at + len(put) :],
+    st.integers(0, len(SIDX)),
+    st.binary(max_size=8),
 )
 
 
@@ -120,18 +160,16 @@ def use(body: bytes, policy: SelectionPolicy) -> None:
     def get(url: str) -> tuple[bytes, str]:
         raise AssertionError(url)
 
-    refused: HeadraceError | None = None
-    try:
+    def span(urls: Sequence[str], part: ByteRange) -> bytes:
+        return (SIDX * (part.length // len(SIDX) + 1))[: part.length]
+
+    with refused_by_name(BASE):
         found = parse(body, URL)
         choice = choose(found, policy)
-        playlists = read_wanted(found, choice, get)
+        playlists = read_wanted(found, choice, get, span)
         assert all(0 < len(playlist.segments) <= MAX_SEGMENTS for playlist in playlists)
         plan = build_plan(origin(URL), choice, playlists)
         assert parse_plan(plan.to_json()) == plan
-    except HeadraceError as error:
-        refused = error
-
-    assert refused is None or (refused.reason and BASE in str(refused))
 
 
 @pytest.mark.parametrize("body", BODIES, ids=range(len(BODIES)))
@@ -141,16 +179,9 @@ def test_a_manifest_cut_anywhere_is_refused(body: bytes):
             parse(body[:end], URL)
 
 
-@given(st.sampled_from(BODIES), st.data(), POLICIES)
-def test_damaged_bytes_are_read_or_refused(
-    body: bytes, data: st.DataObject, policy: SelectionPolicy
-):
-    damaged = bytearray(body)
-    for _ in range(data.draw(st.integers(1, 8))):
-        at = data.draw(st.integers(0, len(damaged) - 1))
-        damaged[at : at + data.draw(st.integers(0, 4))] = data.draw(st.binary(max_size=4))
-
-    use(bytes(damaged), policy)
+@given(damaged_bytes(BODIES), POLICIES)
+def test_damaged_bytes_are_read_or_refused(body: bytes, policy: SelectionPolicy):
+    use(body, policy)
 
 
 @given(st.sampled_from(BODIES), st.data(), POLICIES)
@@ -186,6 +217,20 @@ def test_any_tree_is_read_or_refused(
 def test_any_bytes_are_read_or_refused(body: bytes, policy: SelectionPolicy):
     use(b"<?xml version='1.0'?>" + body, policy)
     use(b"<MPD><Period>" + body, policy)
+
+
+@given(st.binary(max_size=120) | indexes, st.integers(0, 2**53))
+def test_any_index_names_stretches_of_its_file_or_is_refused(body: bytes, offset: int):
+    place = Place(read_document(mpd(), URL), "period 1")
+    refused, found = None, []
+    try:
+        found = read_index(body, offset, place)
+    except HeadraceError as error:
+        refused = error
+
+    assert bool(found) or (refused is not None and BASE in str(refused))
+    assert all(one.byte_range.start >= offset and one.byte_range.length > 0 for one in found)
+    assert all(one.duration >= 0 for one in found)
 
 
 # --- times ---

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from core.manifests import (
+    ByteRange,
     Choice,
     MediaPlaylist,
     Multivariant,
     SelectionPolicy,
+    Spans,
     build_plan,
     choose,
     parse,
@@ -26,7 +28,7 @@ from core.model.video import StagedVideo
 from core.video.assemble import Assembled, assemble
 from core.video.ffmpeg import Ffmpeg
 from tests.support.assembling import nothing
-from tests.support.manifests import ANYTHING, origin
+from tests.support.manifests import ANYTHING, no_span, origin
 from tests.support.rendered import Frames, Rendered, ffmpeg
 
 FOLDER = Path(__file__).parents[1] / "data" / "dash"
@@ -83,16 +85,19 @@ def one(*inner: str, total: str | None = "PT8S", more: str = "") -> bytes:
 
 
 def read(
-    body: bytes, policy: SelectionPolicy = ANYTHING, url: str = URL
+    body: bytes,
+    policy: SelectionPolicy = ANYTHING,
+    url: str = URL,
+    spans: Spans = no_span,
 ) -> tuple[Choice, list[MediaPlaylist]]:
-    """What is chosen of a manifest, and its tracks. Nothing is asked for."""
+    """What is chosen of a manifest, and its tracks. Only `spans` may be asked."""
 
     def refuse(asked: str) -> tuple[bytes, str]:
         raise AssertionError(asked)
 
     found = offered(body, url)
     choice = choose(found, policy)
-    return choice, read_wanted(found, choice, refuse)
+    return choice, read_wanted(found, choice, refuse, spans)
 
 
 def track(body: bytes, **policy: Any) -> MediaPlaylist:
@@ -106,9 +111,13 @@ def names(playlist: MediaPlaylist) -> list[str]:
 
 
 def planned(
-    body: bytes, policy: SelectionPolicy = ANYTHING, url: str = URL, **changes: Any
+    body: bytes,
+    policy: SelectionPolicy = ANYTHING,
+    url: str = URL,
+    spans: Spans = no_span,
+    **changes: Any,
 ) -> Plan:
-    return build_plan(origin(url, **changes), *read(body, policy, url))
+    return build_plan(origin(url, **changes), *read(body, policy, url, spans))
 
 
 # --- films ---
@@ -131,9 +140,14 @@ class Presentation:
         assert old in text
         (self.folder / "index.mpd").write_text(text.replace(old, new), encoding="utf-8")
 
-    def assembled(self, body: bytes | None = None) -> Assembled:
+    def span(self, urls: Sequence[str], part: ByteRange) -> bytes:
+        """A part of a file of the folder."""
+        content = (self.folder / urls[0].removeprefix(BASE)).read_bytes()
+        return content[part.start : part.end]
+
+    def assembled(self, body: bytes | None = None, policy: SelectionPolicy = ANYTHING) -> Assembled:
         """Plan and pieces, joined in a new workspace."""
-        plan = planned(self.body if body is None else body)
+        plan = planned(self.body if body is None else body, policy, spans=self.span)
         pieces = self.folder / f"pieces-{len(self.works)}"
         work = self.folder / f"work-{len(self.works)}"
         self.works.append(work)

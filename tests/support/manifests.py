@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from core.manifests import MediaPlaylist, Multivariant, Origin, SelectionPolicy, choose, parse
+from core.manifests import (
+    ByteRange,
+    MediaPlaylist,
+    Multivariant,
+    Origin,
+    SelectionPolicy,
+    choose,
+    parse,
+)
 from core.manifests.build import build_plan
 from core.model.plan import Plan
 
@@ -16,6 +24,11 @@ EXPECTED: dict[str, Any] = json.loads((FOLDER / "expected.json").read_text(encod
 BASE = "https://media.example.com/hls/"
 URL = BASE + "index.m3u8"
 ANYTHING = SelectionPolicy()
+
+
+def no_span(urls: Sequence[str], part: ByteRange) -> bytes:
+    """Where no index is to be asked for."""
+    raise AssertionError((urls, part))
 
 
 def fixture(name: str) -> Multivariant | MediaPlaylist:

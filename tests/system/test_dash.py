@@ -22,13 +22,14 @@ CUTS = {
     "timeline": ("-use_template", 1, "-use_timeline", 1),
     "ranges": ("-single_file", 1, "-use_template", 0),
 }
+INDEXED = ("-single_file", 1, "-use_template", 0, "-global_sidx", 1)
 
 
 @pytest.fixture(scope="module")
 def cuts(tmp_path_factory: pytest.TempPathFactory, rendered: Rendered) -> Path:
     """The same film, cut in several ways: a folder each."""
     root = tmp_path_factory.mktemp("dash")
-    for name, options in CUTS.items():
+    for name, options in (CUTS | {"indexed": INDEXED}).items():
         dash.cut(rendered.film, root / name, *options)
     return root
 
@@ -85,6 +86,36 @@ def test_a_presentations_own_address_is_crawled(
 
     assert run.returncode == 0, run.stderr
     assert filed(tmp_path / "store") == [played(cuts, rendered)]
+
+
+def parts_of(cuts: Path, clock_s: int) -> str:
+    """The sets of the film as two files, of which a period shows what plays from `clock_s` on."""
+    sets = []
+    for number, (kind, codecs) in enumerate((("video", "avc1.4d400b"), ("audio", "mp4a.40.2"))):
+        name = f"index-stream{number}.mp4"
+        content = (cuts / "indexed" / name).read_bytes()
+        at = content.index(b"sidx") - 4
+        end = at + int.from_bytes(content[at : at + 4], "big") - 1
+        base = f'<SegmentBase indexRange="{at}-{end}" presentationTimeOffset="{clock_s}"/>'
+        own = dash.representation(f"<BaseURL>{name}</BaseURL>{base}")
+        sets.append(dash.adaptation(own, more=f'mimeType="{kind}/mp4" codecs="{codecs}"'))
+    return "".join(sets)
+
+
+def test_a_file_of_which_periods_show_parts_is_taken_apart_by_its_index(
+    site: Site, cuts: Path, rendered: Rendered, tmp_path: Path
+):
+    shown = (dash.period(parts_of(cuts, at), more='duration="PT2S"') for at in (2, 0))
+    site.serve("/indexed/swapped.mpd", dash.mpd(*shown, total="PT4S"), content_type=MPD)
+    address = site.url("/indexed/swapped.mpd")
+
+    run = headrace("crawl", address, "--to", "store", *LOOPBACK, *FAST, "--json", cwd=tmp_path)
+    [file] = filed(tmp_path / "store")
+    whole = played(cuts, rendered).video
+
+    assert run.returncode == 0, run.stderr
+    assert file.video == whole[len(whole) // 2 :] + whole[: len(whole) // 2]
+    assert all(seen.headers["Range"] for seen in site.asked("/indexed/index-stream0.mp4"))
 
 
 def test_what_is_live_or_protected_is_refused_by_name(site: Site, tmp_path: Path):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from core.cli.probe_feed import Target, recogniser, target_of
+from core.cli.probe_feed import Target, target_of
 from core.settings import FeedSettings, Settings, SourceSettings
-from core.sources import ADAPTERS, adapter
+from core.sources import ADAPTERS, adapter, recogniser
 from core.sources.rss import RssAdapter
 
 OURS = "https://club.example/u/1"

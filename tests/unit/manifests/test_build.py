@@ -7,6 +7,7 @@ import pytest
 from core.errors import Truncated, Unsupported
 from core.manifests import MediaPlaylist, SelectionPolicy, build_plan, choose, parse, read_wanted
 from core.model.plan import Container, KeyRef, Piece, TrackKind, parse_plan
+from core.model.secrecy import Secrecy
 from tests.support import dash
 from tests.support.manifests import (
     ANYTHING,
@@ -14,6 +15,7 @@ from tests.support.manifests import (
     URL,
     media,
     multivariant,
+    no_span,
     origin,
     planned,
     segments,
@@ -116,7 +118,7 @@ def test_pictures_sound_and_subtitles_are_tracks_of_one_plan():
         "s.m3u8": text(*segments("s0.vtt"), "#EXT-X-ENDLIST"),
     }
     choice = choose(above, SelectionPolicy(subtitles=True))
-    read = read_wanted(above, choice, lambda url: (bodies[url.removeprefix(BASE)], url))
+    read = read_wanted(above, choice, lambda url: (bodies[url.removeprefix(BASE)], url), no_span)
     plan = build_plan(origin(), choice, read)
 
     assert [(track.kind, track.container, track.language) for track in plan.tracks] == [
@@ -135,14 +137,14 @@ def test_a_manifest_that_is_a_media_playlist_is_not_asked_for_twice():
     def nothing(url: str) -> tuple[bytes, str]:
         raise AssertionError(url)
 
-    assert read_wanted(found, choose(found, SelectionPolicy()), nothing) == [found]
+    assert read_wanted(found, choose(found, SelectionPolicy()), nothing, no_span) == [found]
 
 
 def test_variables_reach_the_playlists_that_import_them():
     above = multivariant('#EXT-X-DEFINE:NAME="h",VALUE="x"', *a_variant("v.m3u8"))
     body = text('#EXT-X-DEFINE:IMPORT="h"', *segments("{$h}.ts"), "#EXT-X-ENDLIST")
     choice = choose(above, SelectionPolicy())
-    (read,) = read_wanted(above, choice, lambda url: (body, url))
+    (read,) = read_wanted(above, choice, lambda url: (body, url), no_span)
 
     assert read.segments[0].url == BASE + "x.ts"
 
@@ -164,10 +166,42 @@ def test_no_secret_of_the_source_is_in_a_plan():
         '#EXT-X-MAP:URI="i.mp4?key=hush"',
     ]
     found = media(*lines, *segments("a.m4s?key=hush"), url=URL + "?key=hush")
-    plan = planned(found, secret_names=("key",))
+    plan = planned(found, secrecy=Secrecy(frozenset(["key"])))
 
     assert b"hush" not in plan.to_json()
     assert plan.key_urls == (BASE + "k?n=1",)
+
+
+TOKEN_VALUE = "hush-and-nobody-hears"
+KNOWN = Secrecy(values=(TOKEN_VALUE,))
+
+
+def test_a_secret_that_the_manifest_puts_into_addresses_is_known_by_its_value():
+    lines = [
+        f'#EXT-X-KEY:METHOD=AES-128,URI="k?any={TOKEN_VALUE}&n=1",IV=0x1',
+        f'#EXT-X-MAP:URI="i.mp4?any={TOKEN_VALUE}"',
+    ]
+    found = media(*lines, *segments(f"a.m4s?any={TOKEN_VALUE}"), url=f"{URL}?x={TOKEN_VALUE}")
+    plan = planned(found, secrecy=KNOWN)
+
+    assert TOKEN_VALUE.encode() not in plan.to_json()
+    assert plan.key_urls == (BASE + "k?n=1",)
+    assert plan.pieces[-1].url == BASE + "a.m4s"
+
+
+def test_a_secret_in_what_a_manifest_calls_things_is_struck_out():
+    lines = [
+        f'#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="{TOKEN_VALUE}",URI="s.m3u8"',
+        *a_variant("v.m3u8", audio="a"),
+    ]
+    above = multivariant(*lines)
+    choice = choose(above, ANYTHING)
+    body = text("#EXT-X-TARGETDURATION:6", *segments("a.ts"), "#EXT-X-ENDLIST")
+    read = read_wanted(above, choice, lambda url: (body, url), no_span)
+    plan = build_plan(origin(secrecy=KNOWN), choice, read)
+
+    assert TOKEN_VALUE.encode() not in plan.to_json()
+    assert plan.tracks[1].name == "***"
 
 
 # --- the query that goes on (row 18) ---
@@ -238,7 +272,7 @@ def test_row_18_the_query_goes_with_a_variants_playlist():
         seen.append(url)
         return body, url
 
-    read_wanted(above, choose(above, ANYTHING), get, query_of=[URL + TOKEN])
+    read_wanted(above, choose(above, ANYTHING), get, no_span, query_of=[URL + TOKEN])
 
     assert seen == [BASE + "v.m3u8" + TOKEN]
 
@@ -256,7 +290,7 @@ def test_row_18_a_secret_of_the_source_still_goes_into_no_plan():
     plan = planned(
         media(*segments("a.ts"), url=URL + "?key=hush&n=1"),
         inherit_query=True,
-        secret_names=("key",),
+        secrecy=Secrecy(frozenset(["key"])),
     )
 
     assert b"hush" not in plan.to_json()

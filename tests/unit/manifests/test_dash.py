@@ -204,13 +204,55 @@ def test_subtitles_are_got_if_they_are_asked_for():
 
 
 @pytest.mark.parametrize(
-    "more", ['mimeType="application/ttml+xml"', 'mimeType="application/mp4" codecs="stpp"']
+    "more",
+    [
+        'mimeType="application/mp4" codecs="stpp"',
+        'mimeType="application/mp4" codecs="wvtt"',
+        'mimeType="text/srt"',
+    ],
 )
 def test_other_subtitles_are_noted_and_left_out(more: str):
     body = mpd(period(picture(), adaptation(EVEN, representation(), more=more)))
 
     assert chosen(body, subtitles=True) == ["v"]
     assert any("are not read" in note for note in offered(body).notes)
+
+
+def test_a_ttml_file_is_read_like_a_webvtt_file():
+    ttml = VTT.replace("en.vtt", "en.xml").replace("text/vtt", "application/ttml+xml")
+    plan = planned(mpd(period(picture(), ttml)), SelectionPolicy(subtitles=True))
+
+    assert [one.container for one in plan.tracks[1:]] == [Container.TTML]
+    assert plan.pieces[-1].url == BASE + "en.xml"
+
+
+def test_subtitles_of_several_periods_know_when_each_plays():
+    late = VTT.replace("en.vtt", "late.vtt").replace(
+        "</AdaptationSet>", '<SegmentBase presentationTimeOffset="3"/></AdaptationSet>'
+    )
+    body = mpd(
+        period(picture(), VTT, more='start="PT2S"'),
+        period(picture(), late, more='start="PT6S"'),
+        total="PT9S",
+    )
+    plan = planned(body, SelectionPolicy(subtitles=True))
+
+    assert [(one.discontinuity, one.shift_s) for one in plan.tracks[1].segments] == [
+        (0, 0.0),
+        (1, 1.0),
+    ]
+    assert [one.shift_s for one in plan.tracks[0].segments] == [None] * 2
+
+
+def test_a_period_without_subtitles_in_their_language_costs_the_video_nothing():
+    czech = VTT.replace('lang="en"', 'lang="cs"')
+    body = mpd(
+        period(picture(), czech, more='duration="PT2S"'), period(picture(), VTT), total="PT9S"
+    )
+    plan = planned(body, SelectionPolicy(subtitles=True))
+
+    assert [one.discontinuity for one in plan.tracks[1].segments] == [1]
+    assert "subtitles (en): 1 of 2 periods have none" in plan.notes
 
 
 # --- protected, live, elsewhere ---
@@ -359,11 +401,37 @@ def test_a_period_without_what_the_others_have_is_refused():
     assert reason_of(body) == "periods_differ"
 
 
-def test_one_file_in_several_periods_is_refused():
-    whole = adaptation("<BaseURL>v.mp4</BaseURL>", representation())
-    body = mpd(period(whole, more='duration="PT4S"'), period(whole))
+HEVC = 'mimeType="video/mp4" codecs="hvc1.1.6.L93"'
+VP9 = 'mimeType="video/mp4" codecs="vp09.00.10.08"'
 
-    assert reason_of(body) == "shared_file"
+
+def test_a_period_in_other_codecs_is_refused_by_their_names_before_a_piece_is_got():
+    body = mpd(
+        period(picture(), more='duration="PT8S"'),
+        period(picture("w", 720, more=HEVC)),
+        total="PT12S",
+    )
+
+    with pytest.raises(Unsupported, match=r"pictures \(avc, 640x360\).*, only .*\(hevc, 1280x720"):
+        read(body)
+
+
+def test_a_period_in_another_size_is_refused_only_where_no_container_holds_it():
+    def of(more: str) -> bytes:
+        small, large = picture(more=more), picture("w", 720, more=more)
+        return mpd(period(small, more='duration="PT8S"'), period(large), total="PT12S")
+
+    assert names(track(of(VIDEO)))[-1] == "w-1"
+    assert reason_of(of(VP9)) == "periods_differ"
+
+
+def test_what_goes_through_all_periods_is_chosen_before_what_ends_with_its_own():
+    film = period(picture("hevc", 2160, more=HEVC), picture("avc", 720))
+    advertisement = period(picture("ad", 720), more='duration="PT2S"')
+    body = mpd(advertisement, film, total="PT60S")
+
+    assert chosen(body) == ["avc"]
+    assert "pictures: 1 of 2 have nothing to go on with in another period" in offered(body).notes
 
 
 def test_files_of_their_own_are_several_periods():

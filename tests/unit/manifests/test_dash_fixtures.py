@@ -17,6 +17,7 @@ from core.manifests.playlists import (
 )
 from core.model.plan import Part
 from tests.support.dash import EXPECTED, FOLDER, fixture, planned, read
+from tests.support.manifests import no_span
 
 MPDS = EXPECTED["mpds"]
 READ = sorted(name for name, expected in MPDS.items() if "error" not in expected)
@@ -36,7 +37,9 @@ def segments_of(name: str, expected: dict[str, Any]) -> list[MediaSegment]:
     found = offers(name)
     offer = found.get(expected["id"]) or next(iter(found.values()))
     assert offer.inline is not None
-    return [one for one in offer.inline().segments if one.discontinuity == expected["period"]]
+    return [
+        one for one in offer.inline(no_span).segments if one.discontinuity == expected["period"]
+    ]
 
 
 def in_words(found: ByteRange | None) -> str | None:

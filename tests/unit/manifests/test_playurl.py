@@ -24,6 +24,7 @@ from core.manifests import (
 )
 from core.manifests.playurl_qualities import qualities
 from core.model.plan import Container, Plan, TrackKind, parse_plan
+from tests.support.manifests import no_span
 
 DATA = Path(__file__).parents[2] / "data" / "sources" / "bilibili_video"
 URL = "https://api.bilibili.com/x/player/playurl?bvid=BV1fakeAA001&cid=88001"
@@ -73,7 +74,7 @@ def plan_of(body: bytes, **policy: Any) -> Plan:
     found = parse(body, URL)
     choice = choose(found, SelectionPolicy(**policy))
     origin = Origin("m1", "bilibili", URL, URL, "0" * 64)
-    return build_plan(origin, choice, read_wanted(found, choice, nothing_more))
+    return build_plan(origin, choice, read_wanted(found, choice, nothing_more, no_span))
 
 
 def offered(name: str) -> Multivariant:
@@ -126,7 +127,7 @@ def test_the_recorded_sounds_are_offered(name):
 def test_every_recorded_track_leads_to_all_its_addresses(name):
     found = offered(name)
     inlines = {one.url: one.inline for one in (*found.variants, *found.renditions)}
-    playlists = [inline() for inline in inlines.values() if inline is not None]
+    playlists = [inline(no_span) for inline in inlines.values() if inline is not None]
 
     assert sorted(
         (one.segments[0].url, *one.segments[0].alternatives) for one in playlists

@@ -456,3 +456,52 @@ def test_a_lost_lease_ends_the_reading_before_the_next_request(reading):
         list(reading.step(run))
 
     assert reading.asked() == []
+
+
+# --- our own secrets, put into a manifest by its source ---
+
+TOKEN = "hush-and-nobody-hears"
+ECHOED = f"""#EXTM3U
+#EXT-X-TARGETDURATION:2
+#EXT-X-KEY:METHOD=AES-128,URI="one.key?auth={TOKEN}"
+#EXTINF:2,
+0.ts?t={TOKEN}&n=1
+#EXT-X-ENDLIST
+"""
+
+
+def signed_in(reading: Reading) -> None:
+    reading.terms = SourceTerms(
+        SOURCE,
+        10.0,
+        20,
+        secret_headers={"Authorization": f"Bearer {TOKEN}"},
+        secret_hosts=("127.0.0.1",),
+    )
+
+
+def test_a_header_token_that_a_manifest_repeats_is_in_no_plan_and_no_task(reading):
+    signed_in(reading)
+    reading.serve(index=ECHOED)
+    reading.site.serve("/one.key", b"k" * 16)
+
+    published = reading.run()
+
+    files = [path for path in reading.store.root.rglob("*") if path.is_file()]
+    assert files
+    assert not [path for path in files if TOKEN.encode() in path.read_bytes()]
+    assert TOKEN not in repr(published)
+    [fragment] = fragments(published)
+    assert fragment.url.endswith("/0.ts?n=1")
+    [seen] = reading.site.asked("/one.key")
+    assert seen.headers["Authorization"] == f"Bearer {TOKEN}"
+
+
+def test_a_header_token_that_a_manifest_repeats_is_in_no_error(reading):
+    signed_in(reading)
+    reading.serve(index=CLEAR.replace("0.ts", f"ftp://other.example/{TOKEN}"))
+
+    with pytest.raises(errors.HeadraceError) as caught:
+        reading.run()
+
+    assert TOKEN not in str(caught.value)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+
 import pytest
 
+from core.manifests import SelectionPolicy
 from tests.support.dash import Presentation, cut, mpd, names, read
 from tests.support.rendered import Frames, Rendered, ffmpeg, frames
 
@@ -156,6 +160,83 @@ def test_a_film_goes_on_after_a_period_between(made, rendered, tmp_path):
 
     once, between = pieces(film, rendered, 4, 5), pieces(other, rendered, 4, 5)
     assert frames(file.path).video == once.video + between.video + once.video
+
+
+def indexed(presentation: Presentation, clock_s: float, stream: int) -> str:
+    """A set of one of its files, which shows what plays from `clock_s` on."""
+    name = f"index-stream{stream}.mp4"
+    content = (presentation.folder / name).read_bytes()
+    at = content.index(b"sidx") - 4
+    size = int.from_bytes(content[at : at + 4], "big")
+    mime, codecs = [("video/mp4", "avc1.4d400b"), ("audio/mp4", "mp4a.40.2")][stream]
+    return (
+        f'<AdaptationSet mimeType="{mime}"><Representation id="{stream}" bandwidth="1"'
+        f' codecs="{codecs}"><BaseURL>{presentation.folder.name}/{name}</BaseURL>'
+        f'<SegmentBase indexRange="{at}-{at + size - 1}" presentationTimeOffset="{clock_s:.0f}"/>'
+        "</Representation></AdaptationSet>"
+    )
+
+
+def interrupted(film: Presentation, other: Presentation, *more: str) -> bytes:
+    """Two seconds of a film, another one, and the rest of the film."""
+    shown = ((film, 0, 2), (other, 0, 4), (film, 2, 2))
+    return mpd(
+        *(
+            f'<Period duration="PT{seconds}S">{indexed(one, clock, 0)}{indexed(one, clock, 1)}'
+            f"{''.join(more)}</Period>"
+            for one, clock, seconds in shown
+        ),
+        total="PT8S",
+    )
+
+
+ONE_FILE = ("-single_file", 1, "-use_template", 0, "-global_sidx", 1)
+
+
+def test_a_file_that_another_interrupts_ends_in_every_frame_and_none_twice(
+    made, rendered, tmp_path
+):
+    film, other = made(*ONE_FILE, name="film"), made(*ONE_FILE, film=rendered.other, name="other")
+
+    file = Presentation(tmp_path).assembled(interrupted(film, other))
+
+    whole, between = whole_files(film, rendered), whole_files(other, rendered)
+    half = len(whole.video) // 2
+    assert frames(file.path).video == whole.video[:half] + between.video + whole.video[half:]
+    assert file.duration_s == pytest.approx(8.0, abs=0.3)
+
+
+def test_a_file_that_periods_only_divide_is_kept_as_it_is(made, rendered, tmp_path):
+    film = made(*ONE_FILE, name="film")
+    halves = (f'<Period duration="PT2S">{indexed(film, at, 0)}</Period>' for at in (0, 2))
+
+    file = Presentation(tmp_path).assembled(mpd(*halves, total="PT4S"))
+
+    assert file.path.read_bytes() == (film.folder / "index-stream0.mp4").read_bytes()
+    assert file.tool is None
+
+
+def test_subtitles_show_in_the_period_that_they_are_of(made, rendered, tmp_path):
+    film, other = made(*ONE_FILE, name="film"), made(*ONE_FILE, film=rendered.other, name="other")
+    tmp_path.joinpath("t.vtt").write_text("WEBVTT\n\n00:01.000 --> 00:01.500\nHello\n")
+    text = (
+        '<AdaptationSet mimeType="text/vtt" lang="en"><Representation id="t" bandwidth="1">'
+        "<BaseURL>t.vtt</BaseURL></Representation></AdaptationSet>"
+    )
+    body = interrupted(film, other, text)
+
+    file = Presentation(tmp_path).assembled(body, SelectionPolicy(subtitles=True))
+
+    assert shown_from_s(file.path) == pytest.approx([1.0, 3.0, 7.0], abs=0.001)
+    assert "subtitles 1: en" in file.notes
+
+
+def shown_from_s(path) -> list[float]:
+    """When each text begins to show."""
+    show = ("-v", "error", "-select_streams", "s:0", "-show_entries", "packet=pts_time,size")
+    told = subprocess.run(["ffprobe", *show, "-of", "json", path], check=True, capture_output=True)
+    packets = json.loads(told.stdout)["packets"]
+    return [float(one["pts_time"]) for one in packets if int(one["size"]) > 2]  # 2: shows nothing
 
 
 # --- the media's own clock ---

@@ -18,9 +18,14 @@ TEXTS = {"kind": TrackKind.SUBTITLES, "container": Container.VTT}
 CUE = "00:01.000 --> 00:02.500 line:0\nHello\n\n"
 
 
-def joined(tmp_path, *segments, video_start_s=0.0):
+def joined(tmp_path, *texts, video_start_s=0.0, told=({},), **more):
+    """The file of so many texts; `told` is what the manifest says of each."""
     film = Film(tmp_path)
-    film.track(*(segment(film.part(text.encode())) for text in segments), **TEXTS)
+    told = told if len(told) == len(texts) else told * len(texts)
+    segments = (
+        segment(film.part(text.encode()), **one) for text, one in zip(texts, told, strict=True)
+    )
+    film.track(*segments, **(TEXTS | more))
     path = tmp_path / "out.vtt"
     pieces = Pieces(film.staged(), film.path, nothing)
     join_subtitles(film.tracks[0], pieces, video_start_s, path)
@@ -58,6 +63,55 @@ def test_a_map_across_the_clocks_turn_is_still_near(tmp_path):
     text = joined(tmp_path, mapped, video_start_s=late)
 
     assert "00:00:03.000 --> 00:00:04.500" in text
+
+
+# --- told by the manifest when they show ---
+
+PERIODS = (
+    {"shift_s": 0.0, "duration_s": 4.0},
+    {"shift_s": 10.0, "duration_s": 4.0, "discontinuity": 1},
+)
+
+
+def test_each_periods_cues_are_shifted_to_where_it_plays(tmp_path):
+    text = joined(tmp_path, "WEBVTT\n\n" + CUE, "WEBVTT\n\n" + CUE, told=PERIODS)
+
+    assert "00:00:01.000 --> 00:00:02.500" in text
+    assert "00:00:11.000 --> 00:00:12.500" in text
+
+
+def test_of_a_file_that_periods_share_each_shows_its_own_part(tmp_path):
+    both = "WEBVTT\n\n" + CUE + "00:05.000 --> 00:06.000\nBye\n\n"
+    later = {"clock_s": 4.0, "shift_s": 2.0, "duration_s": 4.0, "discontinuity": 2}
+
+    text = joined(tmp_path, both, both, told=(PERIODS[0], later))
+
+    assert text.count("Hello") == text.count("Bye") == 1
+    assert "00:00:07.000 --> 00:00:08.000\nBye" in text
+
+
+def test_one_period_may_begin_late_on_its_texts_own_clock(tmp_path):
+    text = joined(tmp_path, "WEBVTT\n\n" + CUE, told=({"shift_s": -0.5},))
+
+    assert "00:00:00.500 --> 00:00:02.000" in text
+
+
+def test_a_map_that_begins_anew_in_each_period_is_said_to_be_no_time(tmp_path):
+    mapped = "WEBVTT\nX-TIMESTAMP-MAP=LOCAL:00:00:00.000,MPEGTS:900000\n\n" + CUE
+
+    with pytest.raises(Malformed, match="begins anew"):
+        joined(tmp_path, mapped, mapped, told=PERIODS)
+
+
+def test_ttml_becomes_cues_too(tmp_path):
+    ttml = (
+        '<tt xmlns="http://www.w3.org/ns/ttml"><body><div><p begin="1s" end="2.5s">Hello</p></div>'
+        "</body></tt>"
+    )
+
+    text = joined(tmp_path, ttml, container=Container.TTML, told=({"shift_s": 1.0},))
+
+    assert text == "WEBVTT\n\n00:00:02.000 --> 00:00:03.500\nHello\n\n"
 
 
 @pytest.mark.parametrize("text", ["<tt/>", "WEBVTT\n\n", "WEBVTT\n\nno --> time\nx\n\n"])
