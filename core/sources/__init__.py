@@ -17,12 +17,7 @@ from core.sources.adapter import (
     Secrets,
     Signs,
 )
-from core.sources.bilibili import BilibiliAdapter
-from core.sources.facebook import FacebookAdapter
-from core.sources.feed import KINDS, FeedAdapter
-from core.sources.mastodon import MastodonAdapter
-from core.sources.rss import AtomAdapter
-from core.sources.weibo import WeiboAdapter
+from core.sources.registry import ADAPTERS
 
 __all__ = [
     "ADAPTERS",
@@ -39,17 +34,8 @@ __all__ = [
     "Secrets",
     "Signs",
     "adapter",
+    "recogniser",
 ]
-
-ADAPTERS: dict[str, Adapter] = {
-    "feed": FeedAdapter(),
-    **KINDS,
-    "atom": AtomAdapter(),
-    "facebook": FacebookAdapter(),
-    "bilibili": BilibiliAdapter(),
-    "weibo": WeiboAdapter(),
-    "mastodon": MastodonAdapter(),
-}
 
 
 def adapter(name: str) -> Adapter:
@@ -61,3 +47,9 @@ def adapter(name: str) -> Adapter:
         raise Misconfigured(
             f"there is no adapter {name!r}; choose one of: {known}", reason="unknown_adapter"
         ) from None
+
+
+def recogniser(address: str) -> Adapter | None:
+    """The named source that an address is of, by its looks."""
+    known = (one for one in ADAPTERS.likely(address) if isinstance(one, Recognises))
+    return next((one for one in known if one.reads(address)), None)

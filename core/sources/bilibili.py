@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from core.errors import Gone, Misconfigured
+from core.errors import Gone, Misconfigured, Unsupported
 from core.manifests.playurl_offer import PartFile, Stream, read_offer
 from core.model.addresses import strike
 from core.model.post import FeedPage, Post, Rendition, Skipped
@@ -47,7 +47,7 @@ class BilibiliAdapter:
     def reads(self, address: str) -> bool:
         try:
             return bool(first_address(address))
-        except (Misconfigured, ValueError):
+        except (Unsupported, ValueError):
             return False
 
     def request(self, address: str, cursor: str | None) -> Request | None:

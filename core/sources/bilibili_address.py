@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from core.errors import Malformed, Misconfigured
+from core.errors import Malformed, Unsupported
 from core.manifests.playurl_signals import REFUSING
 from core.model.addresses import strike
 from core.model.request import Request
@@ -65,7 +65,7 @@ def api_request(url: str) -> Request:
 
 def first_address(address: str) -> str:
     """The API's address of a feed: a member's space, one post, one video, or the API's own address
-    on any host. Raises `Misconfigured`."""
+    on any host. Raises `Unsupported`."""
     if (member := _MEMBER.match(address)) is not None:
         return _with(_API + _FEED, {"host_mid": member[1], **_SHAPE})
     if (post := _POST.match(address)) is not None:
@@ -75,7 +75,7 @@ def first_address(address: str) -> str:
         return _with(_API + _VIEW, named.parameters)
     if urlsplit(address).path.endswith(_KNOWN):
         return address
-    raise Misconfigured(
+    raise Unsupported(
         f"{strike(address)}: no address of Bilibili that can be read; name a member's space "
         "(https://space.bilibili.com/NUMBER/dynamic), a video or a post",
         reason="bad_address",

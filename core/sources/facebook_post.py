@@ -1,5 +1,6 @@
 """A post of a page and what is attached to it: pictures, videos, albums. Previews of what lies
-elsewhere are no content of the page."""
+elsewhere are no content of the page. A `message` is taken for whole: neither the API's documents
+nor what is known of its answers tell of a cut, or of a field for the rest."""
 
 from __future__ import annotations
 

@@ -13,25 +13,11 @@ from core.model.post import FeedPage
 from core.model.request import Request
 from core.sources.adapter import Adapter, PageInput, PassesOver
 from core.sources.body import behind_prologue, head, malformed, refuse_unreadable
-from core.sources.iiif import IiifAdapter
 from core.sources.json_page import DECODER
-from core.sources.jsonfeed import JsonFeedAdapter
 from core.sources.list_rows import delimiter_of
-from core.sources.lists import ListAdapter
 from core.sources.one_media import one_media
-from core.sources.rss import RssAdapter
-from core.sources.sitemap import SitemapAdapter
+from core.sources.registry import ADAPTERS, OPEN_FORMATS
 
-KINDS: dict[str, Adapter] = {
-    adapter.name: adapter
-    for adapter in (
-        RssAdapter(),
-        JsonFeedAdapter(),
-        SitemapAdapter(),
-        IiifAdapter(),
-        ListAdapter(),
-    )
-}
 ACCEPT = (
     "application/rss+xml, application/atom+xml, application/feed+json, application/xml;q=0.9, "
     "application/json;q=0.9, text/plain;q=0.8, */*;q=0.5"
@@ -69,7 +55,7 @@ class FeedAdapter:
 
     def passed_over(self, cursor: str | None, error: HeadraceError) -> FeedPage | None:
         name, _, inner = (cursor or "").partition(" ")
-        adapter = KINDS.get(name)
+        adapter = ADAPTERS[name] if name in OPEN_FORMATS else None
         found = adapter.passed_over(inner, error) if isinstance(adapter, PassesOver) else None
         return _of_kind(adapter, found) if adapter and found else None
 
@@ -82,10 +68,10 @@ def _of_kind(adapter: Adapter, read: FeedPage) -> FeedPage:
 
 def _split(cursor: str, address: str) -> tuple[Adapter, str]:
     name, space, inner = cursor.partition(" ")
-    if name not in KINDS or not space:
+    if name not in OPEN_FORMATS or not space:
         words = f"{strike(address)}: {cursor[:60]!r} is no cursor of this feed; start a new walk"
         raise Malformed(words, reason="bad_cursor")
-    return KINDS[name], inner
+    return ADAPTERS[name], inner
 
 
 def told_apart(page: PageInput) -> Adapter:
@@ -100,7 +86,7 @@ def told_apart(page: PageInput) -> Adapter:
             "picture, video or manifest itself"
         )
         raise malformed(page, "unknown_format", words)
-    return KINDS[name]
+    return ADAPTERS[name]
 
 
 def _name_of(plain: bytes) -> str | None:

@@ -29,6 +29,7 @@ from core.sources.weibo_draft import expires_at, place_of
 from core.sources.weibo_look import completed, renewed
 from core.sources.weibo_mobile import read_container
 from core.sources.weibo_open import read_timeline
+from core.sources.weibo_pictures import is_stand_in
 
 _TOKEN = ("access_token",)
 _API_HOSTS = ("api.weibo.com", "c.api.weibo.com")
@@ -89,6 +90,9 @@ class WeiboAdapter:
 
     def renew(self, ref: str, ask: Ask) -> tuple[Rendition, ...]:
         return renewed(ref, ask)
+
+    def is_placeholder(self, url: str) -> bool:
+        return is_stand_in(url)
 
     def secrets(self, *, token: str | None, cookie: str | None) -> Secrets:
         if token is not None and cookie is not None:

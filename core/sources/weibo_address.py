@@ -26,6 +26,7 @@ _USER = re.compile(r"/(?:u/|profile/)?(?P<uid>\d{5,20})/?")
 _CONTAINER = re.compile(r"/p/(?:107603|100505)(?P<uid>\d{5,20})(?:/.*)?")  # the member's own pages
 _WEIBO_CONTAINER = "107603"  # before a member's id: what the member posted
 _CURSOR_NAMES = frozenset(["containerid", "since_id", "page", "max_id", "told"])
+_WHOLE_TEXT = {"isGetLongText": "true"}
 _SECRET = frozenset(["access_token", "source"])  # `source` was the application's key
 
 
@@ -135,6 +136,12 @@ def post_address(link: str) -> str | None:
         return None
     path = _MOBILE_POST if before == "/status" else _AJAX_POST
     return urlunsplit(parts._replace(path=path, query=urlencode({"id": ident}), fragment=""))
+
+
+def with_whole_text(address: str) -> str:
+    """One post's own address, asked so that a long text comes with it. The mobile site's gives it
+    without being asked."""
+    return _with(address, _WHOLE_TEXT) if shape_of(address) is Shape.AJAX else address
 
 
 def link_of(shape: Shape, page_url: str, ident: str, uid: str | None) -> str | None:

@@ -12,7 +12,7 @@ from core.sources.weibo_address import asked_by, cursor_of, read_cursor
 from core.sources.weibo_draft import Place, PostDraft
 from core.sources.weibo_page import Found, PostPage, entries_of
 from core.sources.weibo_pictures import add_desktop
-from core.sources.weibo_post import draft_of, finished, pictures_told, shared_of
+from core.sources.weibo_post import TEXT_CUT, draft_of, finished, pictures_told, shared_of
 from core.sources.weibo_text import plain
 from core.sources.weibo_video import add_video
 
@@ -47,7 +47,7 @@ def read_ajax(status: Item, where: str, place: Place) -> Found:
         add_video(draft, "its video", item_of(shared.get("page_info")), beside=True)
     long_text = child(status, "longText", "content")
     if status.get("isLongText") is True and not long_text:
-        draft.notes.append("its text is cut off; the whole stands on its own page")
+        draft.notes.append(TEXT_CUT)
     text = text_of(long_text) or text_of(status.get("text_raw")) or plain(status.get("text"))
     return finished(status, draft, ident=ident, text=text), draft.skipped
 

@@ -1,6 +1,6 @@
-"""One post asked for by itself: because its list shows fewer pictures than it says it has, or an
-address of its media has died. What can't be had costs its own post a note; what concerns the whole
-source is raised."""
+"""One post asked for by itself: because its list shows fewer pictures than it says it has or only
+the beginning of its text, or an address of its media has died. What can't be had costs its own post
+a note; what concerns the whole source is raised."""
 
 from __future__ import annotations
 
@@ -11,13 +11,27 @@ from core.sources.adapter import Ask, PageInput
 from core.sources.body import malformed
 from core.sources.json_page import item_of
 from core.sources.second_look import ENOUGH_IN_TROUBLE, PASSING, asked_once, asked_twice
-from core.sources.weibo_address import Shape, post_address, shape_of, weibo_request
+from core.sources.weibo_address import (
+    Shape,
+    post_address,
+    shape_of,
+    weibo_request,
+    with_whole_text,
+)
 from core.sources.weibo_ajax import read_ajax
 from core.sources.weibo_answer import GONE, read_answer
 from core.sources.weibo_draft import place_of
 from core.sources.weibo_mobile import read_mobile
-from core.sources.weibo_post import incomplete, is_deleted, key_of, missing_of
+from core.sources.weibo_post import (
+    TEXT_CUT,
+    has_cut_text,
+    incomplete,
+    is_deleted,
+    key_of,
+    missing_of,
+)
 from core.sources.weibo_ref import read_ref
+from core.sources.weibo_text import leads_to_more
 
 _OF_THE_POST = (Permanent, *PASSING)  # what a note can stand for
 
@@ -27,7 +41,7 @@ def completed(page: FeedPage, ask: Ask) -> FeedPage:
     posts, skipped, looks = [], list(page.skipped), _Looks(ask)
     for post in page.posts:
         address = post_address(post.link) if post.link else None
-        if not missing_of(post) or address is None or _is_told(post):
+        if address is None or not (has_cut_text(post) or _lacks_media(post)):
             posts.append(post)
             continue
         whole, why = looks.at(post, address)
@@ -37,7 +51,9 @@ def completed(page: FeedPage, ask: Ask) -> FeedPage:
             note = incomplete(whole)
             skipped.append(Skipped(where=post.key, reason=note))
             note = f"{note} ({why})" if why else note
-            whole = whole.model_copy(update={"notes": (*whole.notes, note)})
+            whole = _noted(whole, note)
+        elif has_cut_text(whole) and why:
+            whole = _noted(whole, f"the rest of its text can't be had ({why})")
         posts.append(whole)
     looks.raise_trouble()
     return page.model_copy(update={"posts": tuple(posts), "skipped": tuple(skipped)})
@@ -64,7 +80,10 @@ def read_shown(answer: PageInput, shape: Shape) -> Post:
         raise Gone(f"{strike(answer.url)}: the post is deleted", reason=GONE)
     if key_of(status) is None:
         raise malformed(answer, "not_a_post", "no post in it")
-    read = read_mobile if shape is Shape.MOBILE else read_ajax
+    read = read_ajax
+    if shape is Shape.MOBILE:  # it calls a text long also where it tells all of it
+        read = read_mobile
+        status = {**status, "isLongText": leads_to_more(status.get("text"))}
     try:
         post, _ = read(status, key_of(status) or "", place_of(answer, shape))
     except ValueError as error:  # a value that no record can hold
@@ -83,15 +102,12 @@ class _Looks:
     def at(self, post: Post, address: str) -> tuple[Post, str | None]:
         """The post with what a second look finds; else as it was, and why."""
         try:
-            found = asked_twice(lambda: self._shown(address))
+            found = asked_twice(lambda: self._shown(post, address))
         except _OF_THE_POST as error:
             self._count(error)
             return post, f"its own page: {error.reason}"
         self._had += 1
-        if found.key != post.key or len(found.media) <= len(post.media):
-            return post, None
-        told = [count for count in (post.announced, found.announced) if count is not None]
-        return post.model_copy(update={"media": found.media, "announced": max(told)}), None
+        return (post if found.key != post.key else _merged(post, found)), None
 
     def raise_trouble(self) -> None:
         """Raise what every look of several met: it is no post's own, and the page is read again."""
@@ -104,10 +120,32 @@ class _Looks:
         else:
             self._had += 1
 
-    def _shown(self, address: str) -> Post:
+    def _shown(self, post: Post, address: str) -> Post:
+        if has_cut_text(post):
+            address = with_whole_text(address)
         shape = shape_of(address)
         assert shape is not None  # noqa: S101 - `post_address` builds no other
         return read_shown(self._ask(weibo_request(address, shape)), shape)
+
+
+def _merged(post: Post, found: Post) -> Post:
+    """What the list tells, with what its own page has more of."""
+    more: dict[str, object] = {}
+    if len(found.media) > len(post.media):
+        told = [count for count in (post.announced, found.announced) if count is not None]
+        more = {"media": found.media, "announced": max(told, default=None)}
+    if has_cut_text(post) and not has_cut_text(found) and found.text:
+        notes = tuple(note for note in post.notes if note != TEXT_CUT)
+        more |= {"text": found.text, "notes": notes}
+    return post.model_copy(update=more)
+
+
+def _noted(post: Post, note: str) -> Post:
+    return post.model_copy(update={"notes": (*post.notes, note)})
+
+
+def _lacks_media(post: Post) -> bool:
+    return missing_of(post) > 0 and not _is_told(post)
 
 
 def _is_told(post: Post) -> bool:

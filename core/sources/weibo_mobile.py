@@ -15,7 +15,7 @@ from core.sources.weibo_address import asked_by, container_of, cursor_of, read_c
 from core.sources.weibo_draft import Place, PostDraft
 from core.sources.weibo_page import Found, PostPage, entries_of
 from core.sources.weibo_pictures import add_mobile
-from core.sources.weibo_post import draft_of, finished, pictures_told, shared_of
+from core.sources.weibo_post import TEXT_CUT, draft_of, finished, pictures_told, shared_of
 from core.sources.weibo_text import linked_pictures, plain
 from core.sources.weibo_video import add_video
 
@@ -52,7 +52,7 @@ def read_mobile(status: Item, where: str, place: Place) -> Found:
     for told in (status, shared_of(status, draft)):
         _add_media(draft, told)
     if status.get("isLongText") is True and not _long(status):
-        draft.notes.append("its text is cut off; the whole stands on its own page")
+        draft.notes.append(TEXT_CUT)
     text = plain(_long(status) or status.get("text"))
     return finished(status, draft, ident=ident, text=text), draft.skipped
 

@@ -1,5 +1,6 @@
 """The open API's timeline. It lists thumbnails, of which the other sizes are known by their path,
-and no videos.
+and no videos. Of a long text it gives the beginning, and says so in `truncated`: no endpoint that
+the formats page knows gives the rest to a token.
 
 Its `next_cursor` is called unsupported by its older documentation: 0 in it ends the list only where
 the page before had one. Else the walk goes on from the smallest id, inclusive, until nothing but
@@ -30,6 +31,8 @@ from core.sources.weibo_post import (
     shared_of,
 )
 
+# Of an id that `next_cursor` told: it is the last one listed, or the first one that is not.
+_SEEN, _UNSEEN = "1", "2"
 DUPLICATE = "duplicate_max_id_is_inclusive"
 
 _SIZES = ("large", "bmiddle", "thumbnail")
@@ -44,12 +47,13 @@ def read_timeline(page: PageInput, body: Item, place: Place) -> FeedPage:
     asked = read_cursor(page.cursor) if page.cursor else {}
     draft = PostPage(place)
     ids = [key_of(one) if isinstance(one, dict) else None for one in entries]
+    seen = None if asked.get("told") == _UNSEEN else asked.get("max_id")
     for number, (status, ident) in enumerate(zip(entries, ids, strict=True), 1):
-        if ident is not None and ident == asked.get("max_id"):
+        if ident is not None and ident == seen:
             draft.skip(ident, DUPLICATE)
         else:
             draft.add(status, f"item {number}", _read)
-    is_news = any(ident != asked.get("max_id") for ident in ids)
+    is_news = any(ident != seen for ident in ids)
     following = _next(body, ids, asked) if is_news else None
     if following is not None and read_cursor(following)["max_id"] == asked.get("max_id"):
         raise leads_back(page)
@@ -60,6 +64,8 @@ def _read(status: Item, where: str, place: Place) -> Found:
     draft = draft_of(status, where, place, ident=None)
     for told in (status, shared_of(status, draft)):
         _add_pictures(draft, told)
+    if status.get("truncated") is True:
+        draft.notes.append("its text is cut off; the open API gives no more of it")
     post = finished(status, draft, ident=None, text=text_of(status.get("text")))
     if missing_of(post):  # there is no second look: it tells no post apart from the list
         draft.skip("", incomplete(post))
@@ -98,10 +104,10 @@ def _stem(url: str) -> str:
 def _next(body: Item, ids: Iterable[str | None], asked: Mapping[str, str]) -> str | None:
     least = min((_whole(ident) for ident in ids if _whole(ident)), default=0)
     told = _whole(line_of(body.get("next_cursor")))
-    if not least or (not told and asked.get("told") == "1"):
+    if not least or (not told and "told" in asked):
         return None
     if 0 < told <= least:
-        return cursor_of({"max_id": str(told), "told": "1"})
+        return cursor_of({"max_id": str(told), "told": _SEEN if told == least else _UNSEEN})
     return cursor_of({"max_id": str(least)})
 
 

@@ -1,8 +1,14 @@
-"""Pictures as Weibo's web interfaces tell them: sizes by name, and what moves about them."""
+"""Pictures as Weibo's web interfaces tell them: sizes by name, and what moves about them.
+
+A picture that Weibo removed is a redirect to a drawing that says so. Nothing official names these
+drawings' addresses; public programs that get or host pictures there test for them after a download
+(`/images/default_d_h_large.gif` in all of them; with w, s and without d in one)."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
+from urllib.parse import urlsplit
 
 from core.model.post import Rendition
 from core.sources.json_page import Item, child, item_of, items_of
@@ -12,6 +18,17 @@ from core.sources.weibo_video import sized
 
 # The best first. «original» is 1080 pixels wide, «largecover» is cut.
 _SIZES = ("largest", "mw2000", "original", "large", "bmiddle", "thumbnail")
+
+# By the shape of the picture and the size that was asked for.
+_STAND_IN = re.compile(r"/images/default_(?:d_)?[hws]_[a-z]+[0-9]*\.gif")
+
+
+def is_stand_in(url: str) -> bool:
+    """Whether this address shows what stands for removed pictures."""
+    try:
+        return _STAND_IN.fullmatch(urlsplit(url).path) is not None
+    except ValueError:
+        return False
 
 
 def add_desktop(draft: PostDraft, told: Item, ident: str | None, *, beside: bool = False) -> None:

@@ -13,6 +13,7 @@ from core.sources.weibo_dates import read_moment
 from core.sources.weibo_draft import Place, PostDraft
 
 REPOST_OF_DELETED = "repost_of_deleted"
+TEXT_CUT = "its text is cut off; the whole stands on its own page"
 
 _LIKED = re.compile("赞过")
 _ON_TOP = "置顶"
@@ -97,6 +98,11 @@ def missing_of(post: Post) -> int:
     """How many of the media that it says it has are not listed. A live photo is one of them."""
     listed = sum(media.motion_of is None for media in post.media)
     return max(0, (post.announced or 0) - listed)
+
+
+def has_cut_text(post: Post) -> bool:
+    """Whether a list showed the beginning of its text only."""
+    return TEXT_CUT in post.notes
 
 
 def incomplete(post: Post) -> str:

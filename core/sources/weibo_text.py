@@ -17,7 +17,13 @@ _BREAK = re.compile(r"<br ?/?>", re.IGNORECASE)
 _DRAWN = re.compile(r"<img[^<>]*>")
 _NAME = re.compile(r' alt="?(\[[^\[\]<>"]{1,40}\])')  # a face's
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+_MORE = re.compile(r"<a [^<>]*>全文</a>$")
 _LINK = re.compile(r'<a [^<>]*?href="([^"<>]{1,4000})"')
+
+
+def leads_to_more(raw: object) -> bool:
+    """Whether an HTML text ends in the link to its whole."""
+    return _MORE.search((text_of(raw) or "").rstrip()) is not None
 
 
 def plain(raw: object) -> str | None:

@@ -3,7 +3,7 @@ earlier walk. Publishes nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from core.model.post import Post
 from core.model.task import ImagePayload, ManifestPayload
@@ -25,6 +25,29 @@ def shown(
     return tuple(media.values())
 
 
+def due_of(
+    store: Store,
+    media: Iterable[ImagePayload | ManifestPayload],
+    on_their_way: Collection[str] = (),
+) -> dict[str, int]:
+    """Which media are still to be got, and in which generation; those that are on their way only if
+    a person opened them again: once more at each reading, they would fill their source with
+    copies."""
+    due: dict[str, int] = {}
+    for found in media:
+        generation = store.media.open_generation(found.media)
+        if generation is not None and not (generation == 1 and found.media in on_their_way):
+            due[found.media] = generation
+    return due
+
+
+def held_by(source: str, posts: Sequence[Post], seen: Sequence[Seen]) -> set[str]:
+    """The media ids that a page has to hold: of posts that no completed walk's page holds as they
+    are."""
+    news = (post for post, one in zip(posts, seen, strict=True) if one is not Seen.KNOWN)
+    return {record.id(source) for post in news for record in post.media}
+
+
 def tasked(
     store: Store, source: str, feed: str, posts: Sequence[Post], seen: Sequence[Seen]
 ) -> frozenset[str]:
@@ -40,11 +63,16 @@ def _tasked(
         if one is Seen.KNOWN:
             yield from (record.id(source) for record in post.media)
         elif one is Seen.CHANGED:
-            yield from _shown_before(store, post.id(source), feed)
+            media = {record.id(source) for record in post.media}
+            yield from _shown_before(store, post.id(source), feed, media)
 
 
-def _shown_before(store: Store, post: str, feed: str) -> Iterator[str]:
-    """The media of a post's earlier versions, as far as this feed's completed walks showed them."""
-    for version in store.posts.versions(post):
+def _shown_before(store: Store, post: str, feed: str, media: set[str]) -> Iterator[str]:
+    """Those of `media` that are in a post's earlier versions, as far as this feed's completed walks
+    showed them. Of a thousand versions the last one mostly tells."""
+    for version in store.posts.newest_first(post):
+        if not media:
+            return
         if version.feed == feed and store.walks.completed(feed, version.first_seen_in):
-            yield from version.media
+            yield from media.intersection(version.media)
+            media.difference_update(version.media)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from core.clock import Clock
-from core.errors import Misconfigured
+from core.errors import Misconfigured, Permanent
 from core.model.addresses import strike, without_parameters
 from core.model.end import EndState, MediaEnd
 from core.model.ids import feed_id
@@ -23,7 +22,8 @@ from core.model.task import (
 from core.model.walk import FeedRecord, Walk
 from core.ports import Copy
 from core.settings import DEFAULT_SOURCE, Settings, SourceSettings
-from core.sources import ChecksAddresses, adapter
+from core.sources import ADAPTERS, Adapter, ChecksAddresses, adapter, recogniser
+from core.steps.asking import page_request
 from core.steps.local_file import opened
 from core.store.store import Store
 
@@ -41,21 +41,31 @@ def find_feed(settings: Settings, named: str) -> Feed:
     """The feed that `named` stands for. Raises `Misconfigured` when it is neither an address, nor
     a readable file, nor a feed of the settings."""
     if named in settings.feeds:
-        configured = settings.feeds[named]
-        return _feed(settings, configured.source, configured.address)
-    for configured in settings.feeds.values():
+        return _feed_of(settings, named)
+    for name, configured in settings.feeds.items():
         if configured.address == named:
-            return _feed(settings, configured.source, named)
+            return _feed_of(settings, name)
     return _feed(settings, DEFAULT_SOURCE, named)
 
 
-def _feed(settings: Settings, source: str, address: str) -> Feed:
+def refuse_unreadable(settings: Settings) -> None:
+    """Raise `Misconfigured` for an address of the settings' feeds that its adapter can't read,
+    before anything of any is asked for. A file may come later."""
+    for name, configured in settings.feeds.items():
+        if _is_address(configured.address):
+            _feed_of(settings, name)
+
+
+def _feed_of(settings: Settings, name: str) -> Feed:
+    configured = settings.feeds[name]
+    return _feed(settings, configured.source, configured.address, f"feeds.{name}.address: ")
+
+
+def _feed(settings: Settings, source: str, address: str, place: str = "") -> Feed:
     terms = settings.source(source)
     if _is_address(address):
         kept = without_parameters(address, tuple(terms.secret_query))
-        chosen = adapter(terms.adapter)
-        if isinstance(chosen, ChecksAddresses):
-            chosen.check(kept)
+        _refuse(settings, adapter(terms.adapter), kept, place)
         return Feed(_record(source, terms.adapter, kept))
     try:
         path = Path(address)
@@ -68,6 +78,33 @@ def _feed(settings: Settings, source: str, address: str) -> Feed:
         f"{strike(address)[:200]!r} is neither an address (http://..., https://...), nor a file, "
         f"nor a feed of the settings ({', '.join(settings.feeds) or 'none are set'})",
         reason="unknown_feed",
+    )
+
+
+def _refuse(settings: Settings, chosen: Adapter, address: str, place: str) -> None:
+    """Raise `Misconfigured` for an address that no page could be asked for by."""
+    known = recogniser(address) if chosen is ADAPTERS["feed"] else None
+    try:
+        for one in (known, chosen):
+            if isinstance(one, ChecksAddresses):
+                one.check(address)
+        if known is not None:
+            raise _of_a_named_source(settings, known.name, address)
+        page_request(chosen, address, None)
+    except (Misconfigured, Permanent) as error:
+        raise Misconfigured(f"{place}{error}", reason=error.reason) from error
+
+
+def _of_a_named_source(settings: Settings, kind: str, address: str) -> Misconfigured:
+    """The open formats' reader would find nothing there."""
+    of_kind = [name for name, one in settings.sources.items() if one.adapter == kind]
+    ours = " or ".join(f'"{name}"' for name in of_kind)
+    wanted = f"source = {ours}" if ours else f"a source of its own (adapter = {kind!r})"
+    return Misconfigured(
+        f"{strike(address)} is read by the adapter {kind!r}, and not as an open format: make it a "
+        f"feed of the settings with {wanted}; `headrace sources` tells what that needs, `headrace "
+        "probe` shows what it gives",
+        reason="named_source",
     )
 
 
@@ -94,6 +131,19 @@ def trigger(store: Store, feed: Feed, clock: Clock, *, max_attempts: int) -> Tas
         with opened(feed.file, feed.max_page_bytes) as body:
             store.feeds.keep_body(record.feed, body)
     return resume_task(store, record, clock, max_attempts=max_attempts)
+
+
+def asked_host(store: Store, record: FeedRecord) -> str | None:
+    """The host that the feed's next page lies on, which may be another than the one that its
+    address names: an API's. None for one that nobody is asked for, or that can't be asked for at
+    all, as its task will say."""
+    walk = store.walks.current(record.feed)
+    cursor = _where(store, walk)[1] if walk is not None else None
+    try:
+        request = page_request(adapter(record.adapter), record.address, cursor)
+    except Permanent:
+        return None
+    return urlsplit(request.url).hostname if request is not None else None
 
 
 def resume_task(store: Store, record: FeedRecord, clock: Clock, *, max_attempts: int) -> Task:
@@ -136,13 +186,6 @@ def _where(store: Store, walk: Walk) -> tuple[int, str | None]:
     return last.page + 1, last.next_cursor
 
 
-def listed(store: Store, feed: str) -> Iterator[ImagePayload | ManifestPayload]:
-    """The media on every page that was read of a feed; repeated where pages repeat them."""
-    for walk in store.walks.all(feed):
-        for page in store.walks.pages(feed, walk.walk):
-            yield from page.media
-
-
 def offer(
     store: Store,
     source: str,
@@ -159,15 +202,22 @@ def offer(
     return Copy(media_task(source, payload, generation=generation, max_attempts=max_attempts))
 
 
+def is_wanted(store: Store, media: str, *, retry_dead: bool) -> bool:
+    """Whether `offer` would give a media's task. Opens nothing."""
+    end = store.media.ended(media, store.media.generation(media))
+    return end is None or _is_tried_again(end, retry_dead=retry_dead)
+
+
 def _open_generation(store: Store, media: str, *, retry_dead: bool) -> int | None:
     generation = store.media.generation(media)
     end = store.media.ended(media, generation)
     if end is None:
         return generation
-    if end.state is EndState.GOT or not (retry_dead or _passing(end)):
+    if not _is_tried_again(end, retry_dead=retry_dead):
         return None
     return store.media.reopen(media, generation)
 
 
-def _passing(end: MediaEnd) -> bool:
-    return end.failure is not None and end.failure.passing
+def _is_tried_again(end: MediaEnd, *, retry_dead: bool) -> bool:
+    is_passing = end.failure is not None and end.failure.passing
+    return end.state is not EndState.GOT and (retry_dead or is_passing)

@@ -9,10 +9,9 @@ from collections.abc import Mapping
 from scripts.sample_site.answers import Answer
 from scripts.sample_site.speaking import (
     Asked,
-    Once,
+    Speaking,
     Tickets,
     file_answer,
-    files_of,
     refused,
     throttled,
     told,
@@ -32,23 +31,17 @@ _TITLES = {TIDE: "The tide at the lower weir", BANK: "Along the bank, in two par
 _NEWEST, _OLDER = "1100000000000000300", "1100000000000000200"
 
 
-class Bilibili:
+class Bilibili(Speaking):
     """`address` is the site's."""
 
     def __init__(self, address: str, started_at: float) -> None:
+        super().__init__("bilibili", address, Tickets("deadline", "upsig", started_at))
         self.cookie = COOKIE
-        self._address = address
-        self._files = files_of("bilibili")
-        self._tickets = Tickets("deadline", "upsig", started_at)
-        self._once = Once()
         self._endpoints = {
             DYNAMICS: self._dynamics,
             VIEW: self._view,
             PLAYURL: self._playurl,
         }
-
-    def begin_anew(self) -> None:
-        self._once.forget()
 
     def answer(self, asked: Asked) -> Answer | None:
         if asked.path.startswith(PICTURES):

@@ -10,10 +10,9 @@ from scripts.sample_site.answers import Answer
 from scripts.sample_site.speaking import (
     RETRY_AFTER_S,
     Asked,
-    Once,
+    Speaking,
     Tickets,
     file_answer,
-    files_of,
     told,
 )
 
@@ -27,18 +26,12 @@ PHOTOS = {"900700600701": "gate", "900700600702": "loft", "900700600703": "millr
 _PAGE_LIMIT, _BAD_TOKEN, _NO_OBJECT = 32, 190, 100
 
 
-class Facebook:
+class Facebook(Speaking):
     """`address` is the site's."""
 
     def __init__(self, address: str, started_at: float) -> None:
+        super().__init__("facebook", address, Tickets("oe", "oh", started_at, in_hexadecimal=True))
         self.token = TOKEN
-        self._address = address
-        self._files = files_of("facebook")
-        self._tickets = Tickets("oe", "oh", started_at, in_hexadecimal=True)
-        self._once = Once()
-
-    def begin_anew(self) -> None:
-        self._once.forget()
 
     def answer(self, asked: Asked) -> Answer | None:
         if asked.path.startswith(FILES):

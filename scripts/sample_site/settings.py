@@ -42,6 +42,14 @@ NAMED = (
         f"{weibo.DESKTOP}?uid={weibo_posts.MEMBER}&page=1&feature=0",
     ),
     Named(
+        "weibo-open",
+        "weibo",
+        "token",
+        weibo.TOKEN,
+        "miller-open",
+        f"{weibo.OPEN}?uid={weibo_posts.MEMBER}",
+    ),
+    Named(
         "bilibili",
         "bilibili",
         "cookie",

@@ -94,6 +94,20 @@ class Tickets:
         return Resource(f"{path} {told} {_SECRET}".encode(), "").etag.strip('"')
 
 
+class Speaking:
+    """What every speaker begins with: the site's address, its source's own files, addresses that
+    die, and what happens once."""
+
+    def __init__(self, source: str, address: str, tickets: Tickets) -> None:
+        self._address = address
+        self._files = files_of(source)
+        self._tickets = tickets
+        self._once = Once()
+
+    def begin_anew(self) -> None:
+        self._once.forget()
+
+
 def files_of(source: str) -> dict[str, Resource]:
     """A source's own files, by their names."""
     return {

@@ -1,5 +1,5 @@
-"""The sample site's Weibo, as m.weibo.cn and as weibo.com: a cookie opens the lists, a Referer the
-pictures, a ticket the films. Each of the two refuses once for asking too often."""
+"""The sample site's Weibo, as m.weibo.cn, as weibo.com and as the open API: a cookie or a token
+opens lists, a Referer the pictures, a ticket the films. Each refuses once for asking too often."""
 
 from __future__ import annotations
 
@@ -8,48 +8,44 @@ from http.cookies import SimpleCookie
 from scripts.sample_site.answers import Answer
 from scripts.sample_site.speaking import (
     Asked,
-    Once,
+    Speaking,
     Tickets,
     file_answer,
-    files_of,
     refused,
     throttled,
     told,
 )
 from scripts.sample_site.weibo_posts import MEMBER, NAME, NEWEST, NOTES, OLDER, Note, Picture
-from scripts.sample_site.weibo_shapes import desktop, mobile
+from scripts.sample_site.weibo_shapes import desktop, mobile, open_api
 
 COOKIE = "SUB=the-millers-own-login; XSRF-TOKEN=said-twice"
+TOKEN = "the-millers-own-token"
 MOBILE = "/api/container/getIndex"
 MOBILE_POST = "/statuses/show"
 DESKTOP = "/ajax/statuses/mymblog"
 DESKTOP_POST = "/ajax/statuses/show"
+OPEN = "/2/statuses/user_timeline.json"
 FILMS = "/weibo-films/"
-PICTURES = ("/large/", "/orj360/", "/wap180/")
+PICTURES = ("/large/", "/orj360/", "/wap180/", "/bmiddle/", "/thumbnail/")
 LOGIN = "/sso/signin"
 _CONTAINER = f"107603{MEMBER}"
 _SINCE = 5310000000000400
+_AT_ONCE, _ALL = 3, 2**62  # statuses of the open API, and an id above all
 _REFERERS = ("https://m.weibo.cn/", "https://weibo.com/")
 
 
-class Weibo:
+class Weibo(Speaking):
     """`address` is the site's."""
 
     def __init__(self, address: str, started_at: float) -> None:
-        self.cookie = COOKIE
-        self._address = address
-        self._files = files_of("weibo")
-        self._tickets = Tickets("Expires", "ssig", started_at)
-        self._once = Once()
+        super().__init__("weibo", address, Tickets("Expires", "ssig", started_at))
+        self.cookie, self.token = COOKIE, TOKEN
         self._lists = {
             MOBILE: self._container,
             MOBILE_POST: self._mobile_post,
             DESKTOP: self._blog,
             DESKTOP_POST: self._desktop_post,
         }
-
-    def begin_anew(self) -> None:
-        self._once.forget()
 
     def answer(self, asked: Asked) -> Answer | None:
         if asked.path.startswith(PICTURES):
@@ -59,6 +55,8 @@ class Weibo:
             return file_answer(self._files, asked) if opens else refused(403, "expired")
         if asked.path == LOGIN:
             return Answer(200, b"<!doctype html><title>Log in</title>", {"Content-Type": _HTML})
+        if asked.path == OPEN:
+            return self._timeline(asked)
         answer = self._lists.get(asked.path)
         if answer is None:
             return None
@@ -132,7 +130,30 @@ class Weibo:
             return told({"ok": 0, "message": "该微博不存在"})
         status = desktop(note, self._picture_at, self._film_at, is_listed=False)
         assert isinstance(status, dict)
+        if note.rest and asked.query.get("isGetLongText") == "true":
+            status["longText"] = {"content": note.words + note.rest}
         return told(status | {"ok": 1})
+
+    # --- api.weibo.com ---
+
+    def _timeline(self, asked: Asked) -> Answer:
+        """Newest first whatever is pinned, three at once, from `max_id` on."""
+        if asked.query.get("access_token") != self.token:
+            return told({"error": "expired_token", "error_code": 21327, "request": OPEN}, 400)
+        if "max_id" in asked.query and self._once("throttle open"):
+            return throttled()
+        notes = sorted(NOTES.values(), key=lambda note: note.ident, reverse=True)
+        following = [
+            note for note in notes if int(note.ident) <= int(asked.query.get("max_id", _ALL))
+        ]
+        shown, left = following[:_AT_ONCE], following[_AT_ONCE:]
+        body = {
+            "statuses": [open_api(note, self._picture_at) for note in shown],
+            "previous_cursor": 0,
+            "next_cursor": int(left[0].ident) if left else 0,
+            "total_number": len(notes),
+        }
+        return told(body)
 
     # --- files ---
 

@@ -42,6 +42,7 @@ class Note:
     short: str
     created: str
     words: str
+    rest: str = ""  # of a long text, which lists leave out
     pictures: tuple[Picture, ...] = ()
     film: Film | None = None
     is_pinned: bool = False
@@ -59,7 +60,7 @@ NEWEST = (
         "Qa1pinned",
         "Sun Mar 01 08:00:00 +0800 2026",
         "Who we are",
-        (Picture("00pinnedly1h8quern", "pinned.jpg"),),
+        pictures=(Picture("00pinnedly1h8quern", "pinned.jpg"),),
         is_pinned=True,
     ),
     Note(
@@ -67,7 +68,7 @@ NEWEST = (
         "Qa4lantern",
         "Sun May 03 21:10:00 +0800 2026",
         "The lantern, which swings",
-        (Picture("00lanternly1h8quern", "lantern.jpg", film="lantern.mov"),),
+        pictures=(Picture("00lanternly1h8quern", "lantern.jpg", film="lantern.mov"),),
     ),
 )
 OLDER = (
@@ -76,6 +77,7 @@ OLDER = (
         "Qa3walk",
         "Sat May 02 10:00:00 +0800 2026",
         "A walk around the pond, in twelve pictures",
+        " and in as many words: heron, reed, weir",
         _WALK,
     ),
     Note(
@@ -90,7 +92,7 @@ OLDER = (
         "Qa1wheel",
         "Thu Apr 30 12:00:00 +0800 2026",
         "It turns",
-        (Picture("00wheelly1h8quern", "wheel.gif"),),
+        pictures=(Picture("00wheelly1h8quern", "wheel.gif"),),
     ),
 )
 NOTES = {note.short: note for note in (*NEWEST, *OLDER)}

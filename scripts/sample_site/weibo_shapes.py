@@ -1,5 +1,6 @@
-"""A post of the sample site's in the words of m.weibo.cn and of weibo.com. Lists show nine pictures
-of a post at most, and of videos an address that is dead already; a post's own page has it all."""
+"""A post of the sample site's in the words of m.weibo.cn, of weibo.com and of the open API. Lists
+show nine pictures of a post at most, the beginning of a long text, and of videos an address that is
+dead already; a post's own page has it all. The open API has no such page, and no videos."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ def mobile(note: Note, picture_at: Where, film_at: Where, *, is_listed: bool) ->
         "mid": note.ident,
         "bid": note.short,
         "created_at": note.created,
-        "text": f"{note.words}<br />",
+        "text": f"{note.words}{_more(note) if is_listed else note.rest}",
+        "isLongText": bool(note.rest),
         "user": {"id": int(MEMBER), "screen_name": NAME},
         "pic_num": len(note.pictures),
         "pics": [_mobile_picture(one, picture_at, film_at) for one in shown],
@@ -28,6 +30,10 @@ def mobile(note: Note, picture_at: Where, film_at: Where, *, is_listed: bool) ->
     if note.film:
         status["page_info"] = _mobile_film(note.film, picture_at, film_at, is_dead=is_listed)
     return status
+
+
+def _more(note: Note) -> str:
+    return f'...<a href="/status/{note.short}">全文</a>' if note.rest else "<br />"
 
 
 def _mobile_picture(picture: Picture, picture_at: Where, film_at: Where) -> object:
@@ -60,7 +66,8 @@ def desktop(note: Note, picture_at: Where, film_at: Where, *, is_listed: bool) -
         "idstr": note.ident,
         "mblogid": note.short,
         "created_at": note.created,
-        "text_raw": note.words,
+        "text_raw": note.words + ("..." if note.rest else ""),
+        "isLongText": bool(note.rest),
         "user": {"id": int(MEMBER), "idstr": MEMBER, "screen_name": NAME},
         "pic_num": len(note.pictures),
         "pic_ids": [one.ident for one in note.pictures],
@@ -108,3 +115,21 @@ def _desktop_film(film: Film, picture_at: Where, film_at: Where, *, is_dead: boo
         "page_pic": cover,
         "media_info": {"duration": 2, "playback_list": entries},
     }
+
+
+def open_api(note: Note, picture_at: Where) -> object:
+    """As the open API tells it: thumbnails, and a word about what it leaves out of the text."""
+    status: dict[str, object] = {
+        "id": int(note.ident),
+        "mid": note.ident,
+        "idstr": note.ident,
+        "created_at": note.created,
+        "text": note.words + ("..." if note.rest else ""),
+        "truncated": bool(note.rest),
+        "user": {"id": int(MEMBER), "idstr": MEMBER, "screen_name": NAME},
+        "pic_urls": [{"thumbnail_pic": picture_at(one, "thumbnail")} for one in note.pictures],
+        "visible": {"type": 0, "list_id": 0},
+    }
+    if note.pictures:
+        status["original_pic"] = picture_at(note.pictures[0], "large")
+    return status

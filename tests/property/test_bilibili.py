@@ -17,6 +17,8 @@ from core.model.plan import parse_plan
 from core.model.post import FeedPage, Post
 from core.sources import PageInput
 from core.sources.bilibili import BilibiliAdapter
+from tests.support.damage import damaged_at, places
+from tests.support.manifests import no_span
 from tests.support.pages import DATA
 from tests.support.second_answers import HTML, OF_ONE, OF_THE_SOURCE
 
@@ -51,24 +53,6 @@ WRONG = st.recursive(
 )
 
 
-def _places(value: object, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    inner: list[Any] = []
-    if isinstance(value, dict):
-        inner = list(value.items())
-    elif isinstance(value, list):
-        inner = list(enumerate(value))
-    return [path, *(place for name, one in inner for place in _places(one, (*path, name)))]
-
-
-def _damaged(value: Any, path: tuple[Any, ...], wrong: object) -> Any:
-    """`value` with something else at one place."""
-    if not path:
-        return wrong
-    copy = value.copy()
-    copy[path[0]] = _damaged(value[path[0]], path[1:], wrong)
-    return copy
-
-
 def _page(body: object) -> FeedPage | None:
     """None for what the whole page may be refused with."""
     try:
@@ -91,8 +75,8 @@ def _check(post: Post) -> None:
 @given(st.data())
 def test_anything_anywhere_in_a_page_costs_no_other_post(data):
     whole = data.draw(st.sampled_from(PAGES))
-    path = data.draw(st.sampled_from(_places(whole)))
-    page = _page(_damaged(whole, path, data.draw(WRONG)))
+    path = data.draw(st.sampled_from(places(whole)))
+    page = _page(damaged_at(whole, path, data.draw(WRONG)))
 
     for post in page.posts if page else ():
         _check(post)
@@ -105,8 +89,8 @@ def test_anything_anywhere_in_a_page_costs_no_other_post(data):
 @given(st.data())
 def test_anything_anywhere_in_a_view_gives_parts_or_a_typed_error(data):
     (whole,) = VIEWS
-    path = data.draw(st.sampled_from(_places(whole)))
-    damaged = json.dumps(_damaged(whole, path, data.draw(WRONG))).encode()
+    path = data.draw(st.sampled_from(places(whole)))
+    damaged = json.dumps(damaged_at(whole, path, data.draw(WRONG))).encode()
     page = READER.parse(PageInput(BytesIO(json.dumps(PAGES[0]).encode()), FEED))
     try:
         done = READER.complete(page, lambda r: PageInput(BytesIO(damaged), r.url))
@@ -189,12 +173,12 @@ def test_what_is_said_of_the_source_is_never_a_videos_note(said):
 @given(st.data())
 def test_anything_anywhere_in_an_offer_gives_a_plan_or_a_typed_error(data):
     whole = data.draw(st.sampled_from(OFFERS))
-    path = data.draw(st.sampled_from(_places(whole)))
-    body = json.dumps(_damaged(whole, path, data.draw(WRONG))).encode()
+    path = data.draw(st.sampled_from(places(whole)))
+    body = json.dumps(damaged_at(whole, path, data.draw(WRONG))).encode()
     try:
         found = parse(body, PLAYURL)
         choice = choose(found, SelectionPolicy())
-        playlists = read_wanted(found, choice, lambda url: (b"", url))
+        playlists = read_wanted(found, choice, lambda url: (b"", url), no_span)
         plan = build_plan(Origin("m", "s", PLAYURL, PLAYURL, "0" * 64), choice, playlists)
     except HeadraceError:
         return

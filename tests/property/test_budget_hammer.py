@@ -75,6 +75,7 @@ def _ask_on(budget: TokenBudget) -> None:
             assert answer == Granted()
 
 
+@pytest.mark.quiet
 @pytest.mark.redis
 def test_processes_at_one_bucket_never_overrun_it(redis_url: str) -> None:
     spawn = multiprocessing.get_context("spawn")

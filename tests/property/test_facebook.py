@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import json
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -22,6 +20,7 @@ from core.errors import (
 from core.model.post import FeedPage, Post
 from core.sources.facebook import FacebookAdapter
 from core.sources.facebook_usage import LONGEST_REST_S, rest_s
+from tests.support.damage import Place, damaged_bodies, wrong_values
 from tests.support.graph import API, PAGE, Graph, answer, photo, post, read, refused, sizes
 from tests.support.pages import DATA
 from tests.support.second_answers import HTML, OF_ONE, OF_THE_SOURCE
@@ -29,44 +28,13 @@ from tests.support.second_answers import HTML, OF_ONE, OF_THE_SOURCE
 ADAPTER = FacebookAdapter()
 FILES = sorted(path.name for path in (DATA / "facebook").glob("*_*.json"))
 BODIES = {name: json.loads((DATA / "facebook" / name).read_text("utf-8")) for name in FILES}
-WRONG = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(),
-    st.floats(),
-    st.text(max_size=30),
-    st.builds(list),
-    st.builds(dict),
+WRONG = wrong_values(
     st.builds(lambda: [None, "x", {"id": 1}]),
     st.builds(lambda: {"data": [{"data": None}]}),
-    st.sampled_from(
-        ["https://a.example.com/x.jpg", "https://[", "\ud800", "http://a/" + "x" * 9999]
-    ),
 )
 
 
-def _places(value: object, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Every place in a body."""
-    inside: Any = value.items() if isinstance(value, dict) else ()
-    inside = enumerate(value) if isinstance(value, list) else inside
-    return [path, *(place for key, one in inside for place in _places(one, (*path, key)))]
-
-
-PLACES = {name: _places(body)[1:] for name, body in BODIES.items()}
-
-
-@st.composite
-def _damaged(draw: st.DrawFn) -> tuple[str, object, list[tuple[Any, ...]]]:
-    """A recorded body with wrong values in up to three places."""
-    name = draw(st.sampled_from(FILES))
-    body = copy.deepcopy(BODIES[name])
-    places = draw(st.lists(st.sampled_from(PLACES[name]), min_size=1, max_size=3))
-    for place in places:
-        _put(body, place, draw(WRONG))
-    return name, body, places
-
-
-def _left_alone(name: str, places: list[tuple[Any, ...]]) -> set[str] | None:
+def _left_alone(name: str, places: list[Place]) -> set[str] | None:
     """The keys of the posts that were not damaged; None where more than nodes was."""
     if any(place[:1] != ("data",) or len(place) < 3 for place in places):
         return None
@@ -75,16 +43,6 @@ def _left_alone(name: str, places: list[tuple[Any, ...]]) -> set[str] | None:
     nodes = enumerate(BODIES[name]["data"])
     kept = {str(node["id"]) for number, node in nodes if number not in hit}
     return kept & {post.key for post in page.posts}
-
-
-def _put(body: Any, place: tuple[Any, ...], value: object) -> None:
-    *parents, last = place
-    try:
-        for key in parents:
-            body = body[key]
-        body[last] = value
-    except (TypeError, KeyError, IndexError):
-        return  # an earlier damage took it away
 
 
 def _url(name: str) -> str:
@@ -111,9 +69,9 @@ def _check(post: Post) -> None:
 
 
 @settings(max_examples=300, deadline=None)
-@given(_damaged(), st.sampled_from([200, 200, 400, 403, 500]))
+@given(damaged_bodies(BODIES, WRONG), st.sampled_from([200, 200, 400, 403, 500]))
 def test_wrong_values_anywhere_give_a_page_or_a_typed_error(
-    damaged: tuple[str, object, list[tuple[Any, ...]]], status: int
+    damaged: tuple[str, object, list[Place]], status: int
 ) -> None:
     name, body, places = damaged
     page = _read(name, body, status)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,6 +14,7 @@ from core.errors import HeadraceError, Malformed, Permanent, ServerTrouble, Sign
 from core.model.post import FeedPage, Post
 from core.model.request import Request
 from core.sources.weibo_post import key_of
+from tests.support.damage import Place, damaged_bodies, places, wrong_values
 from tests.support.pages import DATA
 from tests.support.second_answers import HTML, OF_ONE, OF_THE_SOURCE
 from tests.support.weibo import ADAPTER, ADDRESSES, INDEX, Site, always, answer, mobile, pic
@@ -27,82 +27,36 @@ FILES = sorted(
 )
 BODIES = {name: json.loads((DATA / name).read_text("utf-8")) for name in FILES}
 SHOW = (DATA / "weibo_mobile" / "show_292.json").read_bytes()
-WRONG = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(),
-    st.floats(),
-    st.text(max_size=30),
-    st.builds(list),
-    st.builds(dict),
+WRONG = wrong_values(
     st.builds(lambda: [None, "x", {"id": 1}, {"type": "video"}]),
     st.builds(lambda: {"0": {"url": "x"}, "media_info": {"playback_list": [5]}}),
     st.integers(10**4000, 10**4000 + 5),
-    st.sampled_from(
-        [
-            "https://a.example.com/x.jpg",
-            "https://[",
-            "\ud800",
-            "http://a/" + "x" * 9999,
-            "昨天 25:61",
-        ]
-    ),
+    texts=["昨天 25:61"],
 )
 
 
-def _places(value: object, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Every place in a body."""
-    inside: Any = value.items() if isinstance(value, dict) else ()
-    inside = enumerate(value) if isinstance(value, list) else inside
-    return [path, *(place for key, one in inside for place in _places(one, (*path, key)))]
-
-
-PLACES = {name: _places(body)[1:] for name, body in BODIES.items()}
-
-
-def _is_post(place: tuple[Any, ...]) -> bool:
+def _is_post(place: Place) -> bool:
     """Whether an entry of a list lies there."""
     listed = place[:1] == ("statuses",) and len(place) == 2
     return listed or (place[:2] == ("data", "list") and len(place) == 3) or place[-1:] == ("mblog",)
 
 
-POSTS = {name: [place for place in places if _is_post(place)] for name, places in PLACES.items()}
+POSTS = {name: [one for one in places(body)[1:] if _is_post(one)] for name, body in BODIES.items()}
 
 
-@st.composite
-def _damaged(draw: st.DrawFn) -> tuple[str, object, list[tuple[Any, ...]]]:
-    """A recorded body with wrong values in up to three places."""
-    name = draw(st.sampled_from(FILES))
-    body = copy.deepcopy(BODIES[name])
-    places = draw(st.lists(st.sampled_from(PLACES[name]), min_size=1, max_size=3))
-    for place in places:
-        _put(body, place, draw(WRONG))
-    return name, body, places
-
-
-def _at(body: Any, place: tuple[Any, ...]) -> Any:
+def _at(body: Any, place: Place) -> Any:
     for key in place:
         body = body[key]
     return body
 
 
-def _left_alone(name: str, places: list[tuple[Any, ...]]) -> set[str | None] | None:
+def _left_alone(name: str, hit_places: list[Place]) -> set[str | None] | None:
     """The keys of the posts that were not damaged; None where more than posts was."""
-    hit = {post for post in POSTS[name] for place in places if place[: len(post)] == post}
-    if any(not any(place[: len(post)] == post for post in hit) for place in places):
+    hit = {post for post in POSTS[name] for place in hit_places if place[: len(post)] == post}
+    if any(not any(place[: len(post)] == post for post in hit) for place in hit_places):
         return None
     alone = (_at(BODIES[name], post) for post in POSTS[name] if post not in hit)
     return {key_of(status) for status in alone if isinstance(status, dict)}
-
-
-def _put(body: Any, place: tuple[Any, ...], value: object) -> None:
-    *parents, last = place
-    try:
-        for key in parents:
-            body = body[key]
-        body[last] = value
-    except (TypeError, KeyError, IndexError):
-        return  # an earlier damage took it away
 
 
 def _url(name: str) -> str:
@@ -135,7 +89,7 @@ def _check(post: Post) -> None:
 
 
 @settings(max_examples=400, deadline=None)
-@given(_damaged(), st.sampled_from([200, 200, 400, 403, 432]))
+@given(damaged_bodies(BODIES, WRONG), st.sampled_from([200, 200, 400, 403, 432]))
 def test_wrong_values_anywhere_give_a_page_or_a_typed_error(
     damaged: tuple[str, object, list[tuple[Any, ...]]], status: int
 ) -> None:

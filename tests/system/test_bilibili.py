@@ -51,7 +51,8 @@ class Bilibili:
             "/up/1.flv": self.flv[0].read_bytes(),
             "/up/2.flv": self.flv[1].read_bytes(),
         }
-        self.lives_s = 7200.0
+        self.lives_s = 7200.0  # by the marks of its addresses
+        self.grace_s = 0.0  # for which an address serves beyond its mark
         self.answers = 0
         for path, body in self.files.items():
             site.on(path, self._stream(body) if path.startswith("/up/") else whole(body))
@@ -82,7 +83,7 @@ class Bilibili:
         def behave(exchange: Exchange) -> None:
             dies_at = float(_query(exchange).get("deadline", "0"))
             right = exchange.headers["Referer"] == REFERER and exchange.headers["Range"]
-            if not right or dies_at < time.time():
+            if not right or dies_at + self.grace_s < time.time():
                 exchange.answer(403)
             else:
                 serve(exchange)
@@ -197,7 +198,7 @@ def test_the_cookie_is_in_nothing_that_is_kept(bilibili: Bilibili, tmp_path: Pat
 def test_addresses_that_die_at_once_are_asked_for_anew(bilibili: Bilibili, tmp_path: Path):
     """Each is within its last seconds when its turn comes: one answer a plan, one a piece, but for
     the one whose first address has no mark and whose second serves."""
-    bilibili.lives_s = 4.0
+    bilibili.lives_s, bilibili.grace_s = 4.0, 60.0  # no 403 may hurry it
     bilibili.settings(tmp_path)
 
     run = headrace("crawl", "all", "--to", "store", *LOOPBACK, "--json", cwd=tmp_path)

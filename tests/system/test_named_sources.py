@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.sample_site import bilibili, facebook, settings, weibo
+from scripts.sample_site import bilibili, facebook, settings, weibo, weibo_posts
 from scripts.sample_site.site import SampleSite, Seen
 from scripts.sample_site.speaking import GUARDED, RETRY_AFTER_S
 from tests.support.command import LOOPBACK, Started, checked, headrace, objects, told, until
@@ -24,8 +24,14 @@ from tests.support.workers import Workers
 pytestmark = pytest.mark.system
 
 FEEDS = tuple(one.feed for one in settings.NAMED)
-MEDIA = {"facebook": 4, "weibo": 17, "weibo-desktop": 17, "bilibili": 4}  # by source
-LISTS = (facebook.EDGE, weibo.MOBILE, weibo.DESKTOP, bilibili.DYNAMICS)
+MEDIA = {
+    "facebook": 4,
+    "weibo": 17,
+    "weibo-desktop": 17,
+    "weibo-open": 15,
+    "bilibili": 4,
+}  # by source
+LISTS = (facebook.EDGE, weibo.MOBILE, weibo.DESKTOP, weibo.OPEN, bilibili.DYNAMICS)
 JOINED = 2  # videos that Bilibili gives in tracks and in parts
 # What of the site's files is no media by itself: smaller sizes, and pieces of videos.
 NO_MEDIA = ("*-160.jpg", "small.jpg", "*.m4s", "*.flv")
@@ -126,11 +132,28 @@ def test_nothing_is_asked_for_without_its_referer_or_ticket(crawled: Crawled):
     assert not [seen for seen in crawled.requests if seen.status == 403]
 
 
+def test_a_text_that_a_list_cuts_is_kept_whole_where_its_source_gives_the_rest(crawled: Crawled):
+    kept = records(crawled.store).items()
+    posts = [record for path, record in kept if path.startswith("posts/")]
+    texts = {
+        one["source"]: one["post"]["text"]
+        for one in posts
+        if (one["post"].get("text") or "").startswith("A walk around")
+    }
+    [walk] = [note for note in weibo_posts.OLDER if note.rest]
+
+    assert texts == {
+        "weibo": walk.words + walk.rest,
+        "weibo-desktop": walk.words + walk.rest,
+        "weibo-open": f"{walk.words}...",
+    }
+
+
 def test_tokens_and_cookies_are_in_nothing_that_is_kept_or_said(crawled: Crawled):
     kept = [path.read_bytes() for path in crawled.store.rglob("*") if path.is_file()]
     said = [crawled.run.stdout.encode(), crawled.run.stderr.encode()]
 
-    for secret in (facebook.TOKEN, "the-millers-own-login", "the-weir-keepers"):
+    for secret in (facebook.TOKEN, "the-millers-own-", "the-weir-keepers"):
         assert not [text for text in kept + said if secret.encode() in text]
 
 

@@ -17,6 +17,7 @@ from core.settings import SourceSettings
 from core.steps.terms import selection_policy
 from scripts.sample_site.answers import LAST_MODIFIED, Answer, Resource, answer
 from scripts.sample_site.site import DEAD_LINK, PLACEHOLDER, VIDEOS, SampleSite
+from tests.support.manifests import no_span
 
 RESOURCE = Resource(b"0123456789", "image/png")
 
@@ -196,7 +197,7 @@ def test_every_piece_of_a_video_is_there(path: str, site: SampleSite):
         return fetch(site, urlsplit(found).path)[1], found
 
     origin = Origin("m", "feed", url, url, hashlib.sha256(body).hexdigest())
-    plan = build_plan(origin, choice, read_wanted(offer, choice, got))
+    plan = build_plan(origin, choice, read_wanted(offer, choice, got, no_span))
 
     wanted = [piece.url for piece in plan.pieces] + list(plan.key_urls)
     assert {fetch(site, urlsplit(found).path)[0] for found in wanted} == {200}

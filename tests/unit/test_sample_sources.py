@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from core.model.addresses import with_parameters
 from core.settings import load
 from core.sources import adapter
 from core.steps.terms import source_terms
@@ -23,6 +24,7 @@ SECOND_PAGES = (
     f"{facebook.EDGE}?after=third",
     f"{weibo.MOBILE}?containerid=1&since_id=5310000000000400",
     f"{weibo.DESKTOP}?uid=1&since_id=1",
+    f"{weibo.OPEN}?uid=1&max_id=5310000000000150&access_token={weibo.TOKEN}",
     f"{bilibili.DYNAMICS}?offset=1",
 )
 SIGNED = {
@@ -85,6 +87,12 @@ def test_without_a_cookie_weibo_asks_to_log_in(site: SampleSite):
     assert ask(site, weibo.MOBILE)[1]["ok"] == -100
     assert ask(site, weibo.DESKTOP)[0] == 302
     assert ask(site, weibo.DESKTOP, Cookie=weibo.COOKIE)[0] == 302  # nor without its second word
+
+
+def test_without_a_token_the_open_api_says_so_in_the_body(site: SampleSite):
+    status, body = ask(site, f"{weibo.OPEN}?uid=1&access_token=another")
+
+    assert (status, body["error_code"]) == (400, 21327)
 
 
 def test_without_a_cookie_bilibili_says_so_with_status_200(site: SampleSite):
@@ -171,7 +179,7 @@ def test_the_settings_name_a_feed_of_each_source_and_sign_it(site: SampleSite, t
         request = adapter(source.adapter).request(feed.address, None)
         assert request is not None
         signed = {name.replace("-", "_"): value for name, value in terms.secret_headers.items()}
-        status, told = ask(site, request.url, **signed)
+        status, told = ask(site, with_parameters(request.url, terms.secret_query), **signed)
         assert status == 200
         assert told.get("ok", 1) == 1
         assert told.get("code", 0) == 0

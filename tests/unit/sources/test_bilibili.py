@@ -584,7 +584,7 @@ def test_the_apis_own_address_is_asked_as_it_is_on_any_host():
 
 
 def test_an_address_of_nothing_known_names_what_would_be():
-    with pytest.raises(errors.Misconfigured, match=r"space\.bilibili\.com"):
+    with pytest.raises(errors.Unsupported, match=r"space\.bilibili\.com"):
         READER.request("https://www.bilibili.com/read/cv1", None)
 
 

@@ -59,14 +59,18 @@ READERS: dict[str, Callable[[str], object]] = {
 }
 
 
+def seconds(name: str, text: str) -> float:
+    """Of the processor."""
+    began = time.process_time()
+    READERS[name](text)
+    return time.process_time() - began
+
+
 @pytest.mark.parametrize("name", READERS)
 def test_the_worst_text_is_read_in_no_time(name: str) -> None:
     for before in BEFORE:
         for text in TEXTS:
             worst = (before + text * (BYTES // len(text)))[:BYTES]
             for whole in (worst, worst + "\0"):
-                began = time.process_time()
-                READERS[name](whole)
-                took_s = time.process_time() - began
-
-                assert took_s < BOUND_S, (name, before, text)
+                # The interpreter's own housekeeping may fall into one reading, not into each.
+                assert any(seconds(name, whole) < BOUND_S for _ in range(5)), (name, before, text)

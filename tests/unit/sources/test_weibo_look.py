@@ -93,6 +93,79 @@ def test_row_3_the_open_api_can_only_say_that_some_are_missing() -> None:
     assert page.posts[0].notes == ("incomplete: 1 of 2",)
 
 
+MORE = '… <a href="/status/Lm5">全文</a>'
+CUT = {"id": "1", "bid": "Lm5", "isLongText": True, "text": "Begin" + MORE}
+CUT_NOTE = "its text is cut off; the whole stands on its own page"
+
+
+def test_a_text_that_the_mobile_list_cuts_is_told_whole_by_its_own_page() -> None:
+    site = always({"ok": 1, "data": CUT | {"text": "Begin<br />and end"}})
+    page = ADAPTER.complete(mobile(CUT), site)
+
+    assert [request.url for request in site.asked] == [SHOW]
+    assert page.posts[0].text == "Begin\nand end"
+    assert page.posts[0].notes == ()
+
+
+def test_a_text_that_the_desktop_list_cuts_is_asked_for_as_a_long_one() -> None:
+    post = {"id": 1, "mblogid": "Rz", "isLongText": True, "text_raw": "Begin…"}
+    whole = post | {"ok": 1, "longText": {"content": "Begin and end"}}
+    site = always(whole)
+
+    page = ADAPTER.complete(ajax(post), site)
+
+    assert [request.url for request in site.asked] == [
+        "https://weibosite.test/ajax/statuses/show?id=Rz&isGetLongText=true"
+    ]
+    assert (page.posts[0].text, page.posts[0].notes) == ("Begin and end", ())
+
+
+def test_one_look_brings_the_rest_of_the_text_and_of_the_pictures() -> None:
+    site = always(_whole(18, isLongText=True, text="Begin and end"))
+    page = ADAPTER.complete(mobile(_listed(9, isLongText=True, text="Begin" + MORE)), site)
+
+    assert len(site.asked) == 1
+    assert len(page.posts[0].media) == 18
+    assert page.posts[0].text == "Begin and end"
+
+
+def test_a_text_whose_own_page_cuts_it_too_keeps_its_note() -> None:
+    page = ADAPTER.complete(mobile(CUT), always({"ok": 1, "data": CUT}))
+
+    assert page.posts[0].text == "Begin… 全文"
+    assert page.posts[0].notes == (CUT_NOTE,)
+
+
+def test_a_text_that_cant_be_had_whole_is_kept_with_the_reason() -> None:
+    def refuse(_: int, __: object) -> object:
+        raise Gone("x")
+
+    listed = mobile(CUT)
+    page = ADAPTER.complete(listed, Site(refuse))
+
+    assert page.posts[0].text == "Begin… 全文"
+    assert page.posts[0].notes == (
+        CUT_NOTE,
+        "the rest of its text can't be had (its own page: gone)",
+    )
+    assert page.skipped == listed.skipped
+
+
+def test_another_post_at_the_address_changes_nothing() -> None:
+    other = {"ok": 1, "data": CUT | {"id": "2", "text": "Another"}}
+    page = mobile(CUT)
+
+    assert ADAPTER.complete(page, always(other)).posts == page.posts
+
+
+def test_the_open_api_can_only_say_that_a_text_is_cut() -> None:
+    site = always({})
+    page = ADAPTER.complete(timeline({"id": 1, "text": "Begin…", "truncated": True}), site)
+
+    assert site.asked == []
+    assert page.posts[0].notes == ("its text is cut off; the open API gives no more of it",)
+
+
 @pytest.mark.parametrize(
     "post",
     [

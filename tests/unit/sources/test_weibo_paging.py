@@ -94,7 +94,8 @@ def test_the_desktop_list_ends_without_posts_or_without_an_id(
         (0, None, "max_id=7"),  # never filled
         (None, "max_id=9", "max_id=7"),
         (0, "max_id=9&told=1", None),
-        ("6", "max_id=9&told=1", "max_id=6&told=1"),
+        ("6", "max_id=9&told=1", "max_id=6&told=2"),  # one that is not listed yet
+        (0, "max_id=9&told=2", None),
     ],
 )
 def test_the_open_list_goes_on_from_its_smallest_id(
@@ -103,6 +104,16 @@ def test_the_open_list_goes_on_from_its_smallest_id(
     page = timeline({"id": 8}, {"id": 7}, next_cursor=next_cursor, cursor=asked)
 
     assert page.cursor == cursor
+
+
+@pytest.mark.parametrize(("told", "shown"), [("1", []), ("2", ["9"])])
+def test_the_first_of_a_page_is_dropped_only_where_the_page_before_listed_it(
+    told: str, shown: list[str]
+) -> None:
+    page = timeline({"id": 9}, next_cursor=0, cursor=f"max_id=9&told={told}")
+
+    assert [post.key for post in page.posts] == shown
+    assert page.cursor is None
 
 
 @pytest.mark.parametrize("posts", [[], [{"id": 9}]])
