@@ -210,6 +210,12 @@ class Budget(Protocol):
         side. Once `enough` distinct tasks failed and nothing was answered since: a slowdown with
         the backoff. After one that nothing answered, one failure of the new era is enough."""
 
+    def unblock(self, bucket: str, *, age_s: float) -> float:
+        """A person said `age_s` ago that what blocks the bucket is a mistake: a block that began
+        before is over, for whoever has heard of it too, and comes back by nobody's telling. The
+        pace stays as low as it is, and climbs. How long a later block lasts yet; 0.0: none does.
+        Said twice it does no more."""
+
     def answered(self, bucket: str) -> None:
         """A request had a good answer: the failures that were counted are forgotten, a host's and
         its source's."""

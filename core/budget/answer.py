@@ -22,6 +22,7 @@ class Slowed:
     pace: float  # share of its rate that is granted
     row: int  # slowdowns without a clean window between them
     outage: bool  # nothing was answered since
+    opened: int = 0  # the era in which a person ended its block: none of an earlier one counts
     # What is left of its block on the clock of the process that says so: the storage's may have
     # been set back, and nobody shall wait the longer for it. None: that clock is the storage's.
     rest_us: int | None = field(default=None, compare=False)

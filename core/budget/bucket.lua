@@ -81,7 +81,7 @@ local function answer(buckets, at, verdict, wait, slowest)
   if slowed then
     told[4] = troubled and 1 or 0
     for index, bucket in ipairs(buckets) do
-      describe(told, 5 * index, bucket.pace, bucket.blocked_until)
+      describe(told, 6 * index - 1, bucket.pace, bucket.blocked_until)
     end
   end
   return told

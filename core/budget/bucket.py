@@ -50,10 +50,17 @@ class Bucket:
 
     def recall(self, heard: Slowed, now: int) -> None:
         """Put back what a process has heard of a slowdown, where this storage has lost it."""
+        if self.pace.era < heard.opened:
+            self.blocked_until = min(self.blocked_until, now)
         if self.pace.recall(heard, now):
             self.tokens, self.refill = 0.0, self.rate * self.pace.value
-        if heard.until_us > now:
+        if heard.until_us > now and heard.era >= self.pace.opened:
             self.close_until(heard.until_us)
+
+    def unblock(self, now: int) -> None:
+        """A person ends its block. It fills from now on, at the pace that it has."""
+        self.blocked_until, self.tokens = now, 0.0
+        self.pace.open(now)
 
     def close_until(self, until: int) -> bool:
         """Grant nothing until then; whoever was promised a token asks anew. A longer block
@@ -101,7 +108,7 @@ class Bucket:
     def slowed(self) -> Slowed:
         """How it stands, for a process to keep in mind."""
         pace = self.pace
-        return Slowed(pace.era, self.blocked_until, pace.value, pace.row, pace.outage)
+        return Slowed(pace.era, self.blocked_until, pace.value, pace.row, pace.outage, pace.opened)
 
     def expires_at(self) -> int:
         """From when it may be forgotten: it is full again, open, and nobody holds a ticket."""

@@ -4,8 +4,8 @@ slowdowns, and remembers what must survive a flush or an old snapshot of the sto
 from __future__ import annotations
 
 import math
+import os
 import random
-import secrets
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, assert_never
 
@@ -66,7 +66,7 @@ class TokenBudget:
     ) -> Granted | Reserved | Denied:
         claim = Claim(
             buckets,
-            ticket=secrets.token_hex(8),
+            ticket=os.urandom(8).hex(),
             heard=self._heard_of(buckets),
             horizon_us=int(horizon_s * SECOND_US),
         )
@@ -91,6 +91,13 @@ class TokenBudget:
         heard = self._heard.of(bucket)
         event = self._limiter.failed(bucket, Fault(era, task, enough, self._jitter(), heard))
         return self._learned(bucket, event) if event else None
+
+    def unblock(self, bucket: str, *, age_s: float) -> float:
+        self._untold.void(bucket, age_s)
+        age_us = math.ceil(max(0.0, age_s) * SECOND_US)
+        event = self._limiter.unblock(bucket, age_us, self._heard.of(bucket))
+        self._learn(bucket, event.slowed, event.rest_us)
+        return event.rest_us / SECOND_US
 
     def answered(self, bucket: str) -> None:
         # A host that answers has its source answer: both may have been counting failures.

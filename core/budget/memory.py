@@ -113,6 +113,12 @@ class MemoryBucketStorage(Storage):
             now = self._now()
             return [slowing.retold(self._bucket(n, now), now, one) for n, one in heard.items()]
 
+    def unblock(self, name: str, age_us: int, heard: Slowed | None) -> Event:
+        """A person ends a block that began more than `age_us` ago: how the bucket stands."""
+        with self._lock:
+            now = self._now()
+            return slowing.unblocked(self._bucket(name, now), now, age_us, heard)
+
     def level(self, bucket: BucketKey) -> Level:
         """What the bucket holds now; charges nothing."""
         with self._lock:

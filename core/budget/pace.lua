@@ -9,7 +9,7 @@ local LONGEST_KEPT = 366 * 86400 * SECOND
 -- A hash's fields that are times, but for the era. `seen` is when a script last wrote any of them.
 local TIMES = {'seen', 'at', 'blocked_until', 'window_at', 'failing_at', 'used_at', 'used_since'}
 -- The pace of a bucket that nobody has slowed down. Never written to.
-local AS_SET = {era = 0, value = 1, row = 0}
+local AS_SET = {era = 0, value = 1, row = 0, opened = 0}
 
 -- The hash that a bucket lives in, and the sorted set of its tickets by the time they are due.
 local function keys_of(index)
@@ -74,10 +74,12 @@ local function read_pace(hash, era)
   if not era then
     return AS_SET
   end
-  -- Of a bucket that climbed back the era alone is left.
-  local held = redis.call('HMGET', hash, 'pace', 'row', 'window_at', 'window_used', 'outage')
+  -- Of a bucket that climbed back the eras alone are left.
+  local held = redis.call('HMGET', hash, 'pace', 'row', 'window_at', 'window_used', 'outage',
+    'opened')
   return {era = tonumber(era), value = tonumber(held[1] or 1), row = tonumber(held[2] or 0),
-    window_at = tonumber(held[3] or 0), window_used = held[4] == '1', outage = held[5] == '1'}
+    window_at = tonumber(held[3] or 0), window_used = held[4] == '1', outage = held[5] == '1',
+    opened = tonumber(held[6] or 0)}
 end
 
 -- Whether there is something to climb back from.
@@ -90,9 +92,9 @@ local function write_pace(hash, pace)
   if is_slow(pace) then
     redis.call('HSET', hash, 'era', pace.era, 'pace', pace.value, 'row', pace.row,
       'window_at', pace.window_at, 'window_used', pace.window_used and 1 or 0,
-      'outage', pace.outage and 1 or 0)
+      'outage', pace.outage and 1 or 0, 'opened', pace.opened)
   else
-    -- The era stays: answers to older requests are no news.
+    -- The eras stay: answers to older requests are no news.
     redis.call('HDEL', hash, 'pace', 'row', 'window_at', 'window_used', 'outage')
   end
 end
@@ -124,25 +126,36 @@ local function close_until(hash, tickets, blocked_until, until_)
   return until_
 end
 
+-- A person ends a block. What is left of it is void, and so is what is told of it later.
+local function open_now(hash, at)
+  redis.call('HSET', hash, 'blocked_until', at)
+  return at
+end
+
 -- Put back what a process has heard of a slowdown, where a flush took it from here. Answers pace,
 -- block, and whether the pace was lost.
 local function recall(hash, tickets, heard, pace, blocked_until, at)
   if heard == '' then
     return pace, blocked_until, false
   end
-  local era, until_, rest, value, row, outage = string.match(heard,
-    '(%S+) (%S+) (%S+) (%S+) (%S+) (%S+)')
+  local era, until_, rest, value, row, outage, opened = string.match(heard,
+    '(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+)')
+  era, opened = tonumber(era), tonumber(opened)
   -- What is left by the process's own clock, which is never set back.
   until_ = math.min(tonumber(until_), at + tonumber(rest))
-  local lost = tonumber(era) > pace.era
+  local lost = era > pace.era
   if lost then
-    pace = {era = tonumber(era), value = tonumber(value), row = tonumber(row), window_at = at,
-      window_used = false, outage = outage == '1'}
+    if pace.era < opened and blocked_until > at then
+      -- An old snapshot's.
+      blocked_until = open_now(hash, at)
+    end
+    pace = {era = era, value = tonumber(value), row = tonumber(row), window_at = at,
+      window_used = false, outage = outage == '1', opened = math.max(opened, pace.opened)}
     write_pace(hash, pace)
     -- A slowdown empties its bucket.
-    redis.call('HSET', hash, 'era', era, 'tokens', 0)
+    redis.call('HSET', hash, 'era', era, 'tokens', 0, 'opened', pace.opened)
   end
-  if until_ > at then
+  if until_ > at and era >= pace.opened then
     blocked_until = close_until(hash, tickets, blocked_until, until_)
   end
   return pace, blocked_until, lost
@@ -153,5 +166,5 @@ end
 local function describe(told, place, pace, blocked_until)
   told[place], told[place + 1] = pace.era, blocked_until
   told[place + 2], told[place + 3] = string.format('%.17g', pace.value), pace.row
-  told[place + 4] = pace.outage and 1 or 0
+  told[place + 4], told[place + 5] = pace.outage and 1 or 0, pace.opened
 end

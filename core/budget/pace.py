@@ -29,6 +29,7 @@ class Pace:
     window_at: int = 0
     window_used: bool = False  # something was granted since
     outage: bool = False  # the last slowdown came of failures, and nothing was answered since
+    opened: int = 0  # the era in which a person ended a block: none of an earlier one counts
     slowdowns: int = 0
     failing: list[str] = field(default_factory=list)  # tasks
     failing_at: int = 0  # the first of them
@@ -87,6 +88,12 @@ class Pace:
         if heard.era <= self.era:
             return False
         self.era, self.value, self.row = heard.era, heard.pace, heard.row
-        self.outage = heard.outage
+        self.outage, self.opened = heard.outage, max(self.opened, heard.opened)
         self.begin_window(now)
         return True
+
+    def open(self, now: int) -> None:
+        """A person ended the block. It has a new name since: what is told of the old one is known
+        to be over."""
+        self.era = self.opened = max(now, self.era + 1)
+        self.begin_window(now)

@@ -40,9 +40,9 @@ class RedisBucketStorage(RedisStorage):
         self._take, self._confirm, self._level = (
             self._script("pace", "bucket", name) for name in ("take", "confirm", "level")
         )
-        self._throttled, self._failed, self._standing, self._retell = (
+        self._throttled, self._failed, self._standing, self._retell, self._unblock = (
             self._script("pace", "slow", name)
-            for name in ("throttled", "failed", "standing", "retell")
+            for name in ("throttled", "failed", "standing", "retell", "unblock")
         )
         self._answered, self._used = (self._script("pace", name) for name in ("answered", "used"))
 
@@ -65,6 +65,9 @@ class RedisBucketStorage(RedisStorage):
         told = self._server.run(self._failed, self._pair(name), arguments)
         return _event(told) if told else None
 
+    def unblock(self, name: str, age_us: int, heard: Slowed | None) -> Event:
+        return _event(self._server.run(self._unblock, self._pair(name), [_heard(heard), age_us]))
+
     def answered(self, names: Sequence[str]) -> None:
         keys = [key for name in names for key in self._pair(name)]
         self._server.run(self._answered, keys, [])
@@ -85,8 +88,8 @@ class RedisBucketStorage(RedisStorage):
         keys = [key for name in heard for key in self._pair(name)]
         told = self._server.run(self._retell, keys, [_heard(slowed) for slowed in heard.values()])
         return [
-            Event(_slowed(told[at + 1 : at + 6]), told[at], is_news=False)
-            for at in range(0, 6 * len(heard), 6)
+            Event(_slowed(told[at + 1 : at + 7]), told[at], is_news=False)
+            for at in range(0, 7 * len(heard), 7)
         ]
 
     def level(self, bucket: BucketKey) -> Level:
@@ -122,12 +125,13 @@ def _heard(slowed: Slowed | None) -> str:
         return ""
     rest_us = slowed.until_us if slowed.rest_us is None else slowed.rest_us
     pace = repr(slowed.pace)
-    return f"{slowed.era} {slowed.until_us} {rest_us} {pace} {slowed.row} {slowed.outage:d}"
+    words = f"{slowed.era} {slowed.until_us} {rest_us} {pace} {slowed.row} {slowed.outage:d}"
+    return f"{words} {slowed.opened}"
 
 
 def _slowed(told: Sequence[Any]) -> Slowed:
-    era, until_us, pace, row, outage = told
-    return Slowed(era, until_us, float(pace), row, bool(outage))
+    era, until_us, pace, row, outage, opened = told
+    return Slowed(era, until_us, float(pace), row, bool(outage), opened)
 
 
 def _answer(told: list[Any]) -> Answer:
@@ -135,7 +139,7 @@ def _answer(told: list[Any]) -> Answer:
     if not more:
         return Answer(Verdict(verdict.decode()), wait_us, slowest - 1)
     troubled, *slowed = more
-    buckets = [_slowed(slowed[at : at + 5]) for at in range(0, len(slowed), 5)]
+    buckets = [_slowed(slowed[at : at + 6]) for at in range(0, len(slowed), 6)]
     return Answer(Verdict(verdict.decode()), wait_us, slowest - 1, buckets, bool(troubled))
 
 

@@ -7,7 +7,7 @@ for index = 1, #KEYS / 2 do
   local pace, blocked_until = look_up(hash, tickets, ARGV[index], at)
   -- Nobody else may look at it for as long as its block lasts.
   redis.call('HSET', hash, 'seen', at)
-  local place = 6 * index - 5
+  local place = 7 * index - 6
   told[place] = math.max(0, blocked_until - at)
   describe(told, place + 1, pace, blocked_until)
 end

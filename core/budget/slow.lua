@@ -21,7 +21,8 @@ local function slow_down(hash, tickets, pace, blocked_until, at, rest, outage)
   blocked_until = close_until(hash, tickets, blocked_until, at + rest)
   -- A clock set back must not make two slowdowns of one.
   local slowed = {era = math.max(at, pace.era + 1), value = math.max(FLOOR, pace.value / 2),
-    row = pace.row + 1, window_at = blocked_until, window_used = false, outage = outage}
+    row = pace.row + 1, window_at = blocked_until, window_used = false, outage = outage,
+    opened = pace.opened}
   write_pace(hash, slowed)
   -- It fills when it opens.
   redis.call('HSET', hash, 'tokens', 0)

@@ -16,6 +16,8 @@ def throttled(bucket: Bucket, now: int, refusal: Refusal) -> Event:
         bucket.recall(refusal.heard, now)
     named_us = refusal.named_us or 0
     if refusal.era < bucket.pace.era:
+        if refusal.era < bucket.pace.opened:
+            named_us = 0  # it is of what a person ended meanwhile
         if bucket.close_until(now + named_us):
             bucket.pace.begin_window(bucket.blocked_until)
         return _event(bucket, now, is_news=False)
@@ -37,6 +39,15 @@ def failed(bucket: Bucket, now: int, fault: Fault) -> Event | None:
     rest_us = pace.backoff_us(FAULTS_US, fault.jitter)
     bucket.slow_down(now, now + rest_us, outage=True)
     return _event(bucket, now, is_news=True)
+
+
+def unblocked(bucket: Bucket, now: int, age_us: int, heard: Slowed | None) -> Event:
+    """A person ends a block that began more than `age_us` ago."""
+    if heard:
+        bucket.recall(heard, now)
+    if bucket.blocked_until > now and bucket.pace.era < now - age_us:
+        bucket.unblock(now)
+    return _event(bucket, now, is_news=False)
 
 
 def retold(bucket: Bucket, now: int, heard: Slowed) -> Event:

@@ -82,6 +82,10 @@ class TokenBucketRateLimiter(RateLimiter):
         """Say once more what a process knows of slowdowns: how each bucket stands."""
         return self._buckets.retell(heard)
 
+    def unblock(self, name: str, age_us: int, heard: Slowed | None) -> Event:
+        """A person ends a block that began more than `age_us` ago: how the bucket stands."""
+        return self._buckets.unblock(name, age_us, heard)
+
     def close(self) -> None:
         """End the storage's connections."""
         self._buckets.close()

@@ -10,6 +10,10 @@ if tonumber(ARGV[2]) >= pace.era then
   local least = backoff(pace, named and NAMED or UNNAMED, jitter)
   return slow_down(hash, tickets, pace, blocked_until, at, math.max(named or 0, least), false)
 end
+if tonumber(ARGV[2]) < pace.opened then
+  -- It is of what a person ended meanwhile.
+  named = 0
+end
 local until_ = close_until(hash, tickets, blocked_until, at + (named or 0))
 if until_ > blocked_until and is_slow(pace) then
   -- The window begins anew when the longer block ends.

@@ -23,18 +23,28 @@ class Untold:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._kept: dict[str, tuple[int, float | None]] = {}  # era, and when its time ends
+        # Era, when its time ends, and when it was kept last.
+        self._kept: dict[str, tuple[int, float | None, float]] = {}
 
     def __len__(self) -> int:
         return len(self._kept)
 
     def keep(self, name: str, era: int, seconds: float | None) -> None:
         """The storage could not be told."""
-        ends = None if seconds is None else self._clock.monotonic() + seconds
+        now = self._clock.monotonic()
+        ends = None if seconds is None else now + seconds
         with self._lock:
-            kept_era, kept_ends = self._kept.get(name, (0, None))
+            kept_era, kept_ends, _ = self._kept.get(name, (0, None, now))
             known = [end for end in (ends, kept_ends) if end is not None]
-            self._kept[name] = max(era, kept_era), max(known, default=None)
+            self._kept[name] = max(era, kept_era), max(known, default=None), now
+
+    def void(self, name: str, age_s: float) -> None:
+        """What was said of it more than `age_s` ago holds no longer: that it was said stays."""
+        now = self._clock.monotonic()
+        with self._lock:
+            era, _, kept_at = self._kept.get(name, (0, None, now))
+            if kept_at < now - age_s:
+                self._kept[name] = era, now, kept_at
 
     def names(self) -> list[str]:
         """The buckets that something is to be told of."""
@@ -46,7 +56,7 @@ class Untold:
         if not self._kept:
             return None
         with self._lock:
-            era, ends = self._kept.pop(name, (-1, None))
+            era, ends, _ = self._kept.pop(name, (-1, None, 0.0))
         if era < 0:
             return None
         return Missed(era, None if ends is None else ends - self._clock.monotonic())

@@ -1,4 +1,5 @@
-"""`headrace pause` and `headrace resume`: a source stopped and let go on, for every worker."""
+"""`headrace pause` and `headrace resume`: a source stopped and let go on, for every worker; and the
+end of a block, which a source may have asked for by mistake."""
 
 from __future__ import annotations
 
@@ -6,12 +7,16 @@ from pathlib import Path
 
 import click
 
+from core.budget.budget import TokenBudget
 from core.cli.options import settings_options, store_option
 from core.cli.switching import Typed, source_argument, switches_for
 from core.cli.wording import duration, printable
 from core.clock import SystemClock
+from core.errors import SharedStateDown
 from core.model.switch import Pause, Switch
 from core.settings import Settings
+from core.steps.unblocking import bucket_of
+from core.store.switches import SwitchStore
 
 _NO_REASON = "by a person, who gave no reason"
 
@@ -54,10 +59,16 @@ def pause(given: Settings, source: str, reason: str | None, store_folder: Path |
 
 
 @click.command()
-@source_argument
+@click.argument("source", metavar="SOURCE[/HOST]")
+@click.option(
+    "--unblock",
+    is_flag=True,
+    help="End a block too: a wait that the source asked for, and that can't be meant. Of a source "
+    "of many hosts name the one that is blocked, SOURCE/HOST, as `headrace status` does.",
+)
 @store_option
 @settings_options
-def resume(given: Settings, source: str, store_folder: Path | None) -> None:
+def resume(given: Settings, source: str, store_folder: Path | None, unblock: bool) -> None:
     """Let a paused source go on, at every worker within a second.
 
     A source that Headrace itself paused, because it no longer took our cookie or token, is paused
@@ -65,20 +76,85 @@ def resume(given: Settings, source: str, store_folder: Path | None) -> None:
     is read again by every worker when the source goes on; the settings and the environment are
     read when a worker starts, so restart them after a change there.
 
+    A source that is blocked asked us to wait, and goes on by itself. Where the wait can't be meant
+    (a day, of a server that was restarted), --unblock ends it: the source is asked again, one task
+    at a time, as slowly as the refusal made us, and climbs back. Refused again it is blocked again.
+
     \b
-    Example:
+    Examples:
       headrace resume pictures
+      headrace resume pictures --unblock
+      headrace resume feed/files.example --unblock
     """  # noqa: D301 - click marks a verbatim paragraph so
+    name, _, host = source.partition("/")
+    if host and not unblock:
+        raise click.UsageError(f"{source}: a host is never paused; --unblock ends its block")
+    switches = switches_for(given, name, store_folder)
+    if not host:
+        _resume(switches, name, quiet=unblock)
+    if unblock:
+        bucket = bucket_of(name, host.lower())
+        told = _unblock(given, switches, bucket, ask_redis=store_folder is None)
+        click.echo(printable(told))
+
+
+def _resume(switches: SwitchStore, source: str, *, quiet: bool) -> None:
+    """`quiet` leaves out that there was no pause."""
     ended: list[Pause] = []
 
     def resumed(before: Switch) -> Switch:
         ended.extend([before.pause] if before.pause else [])
         return before.model_copy(update={"pause": None})
 
-    switches_for(given, source, store_folder).change(source, resumed)
-    if not ended:
+    switches.change(source, resumed)
+    if not ended and not quiet:
         click.echo(f"{source} is not paused.")
-        return
     for pause in ended:
         lasted = duration(max(0.0, SystemClock().now() - pause.since))
         click.echo(printable(f"{source} goes on. It was paused for {lasted}: {pause.reason}"))
+
+
+def _unblock(given: Settings, switches: SwitchStore, bucket: str, *, ask_redis: bool) -> str:
+    """End a bucket's block wherever it is kept; what is to be told. In Redis too, where perhaps no
+    worker runs that would say so there."""
+    source, _, host = bucket.partition("/")
+    clock = SystemClock()
+
+    def switch() -> None:
+        now_ms = int(clock.now() * 1000)
+        switches.change(source, lambda before: before.opened(host, now_ms))
+
+    if not ask_redis:
+        switch()
+        return f"{bucket}: what blocks it is over, for every worker and crawl of the store."
+    budget = TokenBudget.redis(given.redis.url.get_secret_value(), clock)
+    try:
+        blocked_s = _blocked_for(budget, bucket)
+        switch()
+        if blocked_s is not None:
+            budget.unblock(bucket, age_s=0.0)
+        return _opened(bucket, blocked_s)
+    finally:
+        budget.close()
+
+
+def _blocked_for(budget: TokenBudget, bucket: str) -> float | None:
+    """None where Redis does not say: there may be none, beside a crawl."""
+    try:
+        return budget.blocked_for(bucket)
+    except SharedStateDown:
+        return None
+
+
+def _opened(bucket: str, blocked_s: float | None) -> str:
+    if blocked_s is None:
+        return (
+            f"{bucket}: what blocks it is over, for every crawl of the store, and for workers as "
+            "soon as Redis answers them."
+        )
+    if blocked_s == 0:
+        return f"{bucket} is not blocked at the workers; a crawl of the store opens it."
+    return (
+        f"{bucket} is open: {duration(blocked_s)} were left of its block. It goes on as slowly as "
+        "the refusal made it, and climbs."
+    )

@@ -20,6 +20,7 @@ from core.producer.producer import Producer
 from core.producer.schedule import scheduler
 from core.settings import Settings, find_file, load
 from core.steps.gate import Gate
+from core.steps.trigger import refuse_unreadable
 
 logger = logging.getLogger(__name__)
 
@@ -57,12 +58,13 @@ def produce(given: Settings, once: bool) -> int:
 
 
 def _with_feeds(given: Settings) -> Settings:
-    """The settings, if there is anything to do. Raises `Misconfigured`."""
+    """The settings, if there is anything to do and all of it can be. Raises `Misconfigured`."""
     if not given.feeds:
         raise Misconfigured(
             "there is no feed to ask: add [feeds.NAME] with source and address to the settings",
             reason="no_feeds",
         )
+    refuse_unreadable(given)
     return given
 
 

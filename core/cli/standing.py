@@ -10,6 +10,7 @@ from core.model.switch import Switch
 from core.ports import Standing
 from core.queue.envelope import iso
 from core.settings import SourceSettings
+from core.steps.unblocking import LONG_S, bucket_of, command
 
 _HEAD = ("source", "requests/s", "allowed/s", "rate/s", "slowdowns", "token wait", "request time")
 _UNKNOWN = "-"
@@ -141,6 +142,17 @@ def budget_lines(
         yield printable(f"{line}  {said}")
     for name, budget, _ in told:
         yield from _host_lines(name, budget.hosts)
+    for name, budget, _ in told:
+        yield from _ways_out(name, budget)
+
+
+def _ways_out(source: str, budget: BudgetStatus) -> Iterator[str]:
+    """How to end a block that is longer than we would ever wait by ourselves."""
+    hosts = {one.host: one.blocked_s for one in budget.hosts[:_MOST_HOSTS]}
+    for host, blocked_s in {"": budget.blocked_s or 0.0, **hosts}.items():
+        if blocked_s > LONG_S:
+            bucket = bucket_of(source, host)
+            yield printable(f"{bucket} asked for a wait; if it can't mean that: {command(bucket)}")
 
 
 def _host_lines(source: str, hosts: tuple[HostStatus, ...]) -> Iterator[str]:

@@ -13,6 +13,7 @@ from core.clock import SystemClock
 from core.errors import Misconfigured
 from core.model.switch import Switch
 from core.settings import Settings, SourceSettings
+from core.steps.unblocking import bucket_of
 from core.store.store import Store
 from core.store.switches import SwitchStore
 
@@ -76,5 +77,8 @@ class Changes:
             )
         if before.pause is not None and switch.pause is None:
             yield f"{self._source} goes on"
+        for host, at_ms in switch.unblocked.items():
+            if before.unblocked.get(host) != at_ms:
+                yield f"{bucket_of(self._source, host)}: what blocked it is over"
         if (switch.rate, switch.burst) != (before.rate, before.burst):
             yield terms_line(self._source, self._settings, switch, self._typed)

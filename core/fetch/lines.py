@@ -17,8 +17,11 @@ from core.ports import BucketKey, Budget
 
 LONGEST_S = 3600.0  # the line's end may be further away, but who knows what is then
 SLOWED_S = 900.0  # the same of a host that made us slower: it may be as fast as ever by then
+REFUSING_S = 1800.0  # and of one that does so again and again: it will hardly be much faster
+LOOKED_AT_S = 900.0  # a longer block may be ended by a person: nothing else brings a task back
 CLIMB_S = 240.0  # after which the budget grants the whole rate again, should all go well
 _LOOK_S = 5.0  # between looks at a host's pace
+_KEPT_UP = 0.75  # of the pace that a host refused: between it and its half it goes up and down
 _MEASURED = (10.0, 80)  # seconds and tokens of the whole rate in which the share shows
 _FEW = 5  # tasks: they show nothing
 _LEAST_SHARE = 1 / 64
@@ -35,6 +38,30 @@ class _Line:
     denied: int = 0
     looked_at: float = -math.inf
     pace: float = 1.0  # share of the rate that the budget grants
+    too_fast: float = 1.0  # the pace at which the host refused last, unless it was passed since
+
+    @property
+    def is_refusing(self) -> bool:
+        """Whether it refused while we were slower already."""
+        return self.too_fast < 1
+
+    @property
+    def longest_s(self) -> float:
+        if self.is_refusing:
+            return REFUSING_S
+        return LONGEST_S if self.pace >= 1 else SLOWED_S
+
+    def pace_in(self, seconds: float) -> float:
+        """What it may have climbed to by then. A host that refuses again and again goes on so: were
+        those in line to come as fast as if it did not, most would come in vain."""
+        highest = max(self.pace, _KEPT_UP * self.too_fast) if self.is_refusing else 1.0
+        return min(highest, self.pace + seconds / CLIMB_S)
+
+    def learn_pace(self, pace: float) -> None:
+        if pace < self.pace:
+            self.too_fast = self.pace
+        self.too_fast = max(self.too_fast, pace)
+        self.pace = pace
 
 
 @dataclass(slots=True)
@@ -56,11 +83,16 @@ class Lines:
             line = self._line(bucket.name, now)
             line.denied += 1
             self._learn(bucket, line, now)
-            opens = now + wait_s
+            opens = now + (min(wait_s, LOOKED_AT_S) if blocked else wait_s)
             if blocked:  # until then nobody is granted anything, and nothing is learned
                 line.since, line.granted, line.denied = opens, 0, 0
             line.end = self._due(bucket, line, opens)
             return line.end - now
+
+    def forget(self, name: str) -> None:
+        """A bucket is open before its time: whoever is denied from now on stands behind nobody."""
+        with self._lock:
+            self._lines.pop(name, None)
 
     def granted(self, bucket: BucketKey) -> None:
         """One of its tokens came to this process."""
@@ -72,12 +104,10 @@ class Lines:
     def _due(self, bucket: BucketKey, line: _Line, opens: float) -> float:
         """When the next one is due, if the host is open from `opens` on. Past the line's longest it
         begins anew, in between the others: some will have no token, but there is no crowd."""
-        ahead_s = max(0.0, line.end - opens)
-        pace = min(1.0, line.pace + ahead_s / CLIMB_S)
+        pace = line.pace_in(max(0.0, line.end - opens))
         apart_s = 1 / (bucket.rate * pace * self._share(bucket.name))
         due = max(opens, line.end + apart_s)
-        longest_s = LONGEST_S if line.pace >= 1 else SLOWED_S
-        return due if due <= opens + longest_s else opens + min(apart_s, longest_s)
+        return due if due <= opens + line.longest_s else opens + min(apart_s, line.longest_s)
 
     def _learn(self, bucket: BucketKey, line: _Line, now: float) -> None:
         """Whoever was denied a token came too early: so much is granted here, and no more. Where
@@ -115,7 +145,7 @@ class Lines:
             line.looked_at = now
         pace = self.pace(name)
         with self._lock:
-            line.pace = pace
+            line.learn_pace(pace)
 
 
 def pace_by(budget: Budget) -> Callable[[str], float]:

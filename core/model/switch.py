@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from core.model.moment import Moment
 
+_MEANS_NOTHING_MS = 2 * 86_400_000  # later: no source is taken at its word for over a day
 _Rate = Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)]
 
 
@@ -30,6 +31,14 @@ class Switch(_Frozen):
     rate: _Rate | None = None  # instead of the settings' rate, requests a second
     burst: Annotated[int, Field(ge=1)] | None = None  # instead of the settings' burst
     purged_before: int | None = None  # Unix time in ms: tasks submitted before it are dropped
+    # Unix times in ms: blocks that began before are over. By host; "" is the source's own bucket.
+    unblocked: dict[str, int] = {}
+
+    def opened(self, host: str, at_ms: int) -> Switch:
+        """The same, and what blocks a host (or with "" the source itself) at that time is over.
+        Times that no block can have lasted from are left out."""
+        kept = {name: at for name, at in self.unblocked.items() if at_ms - at < _MEANS_NOTHING_MS}
+        return self.model_copy(update={"unblocked": kept | {host: at_ms}})
 
 
 class Switches(_Frozen):

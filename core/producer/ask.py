@@ -5,15 +5,15 @@ Whatever is in the way is read here, inside the run, and kept nowhere: a flag co
 from __future__ import annotations
 
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from core.app import App
 from core.model.task import DiscoverPayload
 from core.model.walk import FeedRecord
 from core.ports import Copy
+from core.sources import adapter
 from core.steps.depths import whole_depth
 from core.steps.gate import HELD_S, Gate, Marks, held_s
-from core.steps.trigger import find_feed, trigger
+from core.steps.trigger import asked_host, find_feed, trigger
 
 PAUSED_S = 60.0  # a person's resume is noticed that soon
 
@@ -73,11 +73,10 @@ def _held_back(app: App, gate: Gate, feed: FeedRecord) -> HeldBack | None:
 
 
 def _blocked(app: App, feed: FeedRecord) -> HeldBack | None:
-    """Of a source that is spread over many hosts, the one that the feed lies on counts as well."""
-    host = urlsplit(feed.address).hostname  # of a local file none
+    """Of a source that is spread over many hosts, the one that is asked for the feed counts too."""
     named = {feed.source: f"source {feed.source}"}
-    if host:
-        named[f"{feed.source}/{host}"] = f"{host}, where the feed lies,"
+    if adapter(feed.adapter).many_hosts and (host := asked_host(app.store, feed)):
+        named[f"{feed.source}/{host}"] = f"{host}, which is asked for the feed,"
     for bucket, name in named.items():
         blocked_s = app.budget.blocked_for(bucket)
         if blocked_s > 0:

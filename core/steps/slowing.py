@@ -6,6 +6,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from core import errors
 from core.errors import HeadraceError, SharedStateDown
@@ -14,6 +15,7 @@ from core.model.request import Asked
 from core.model.task import Task
 from core.ports import Budget, Slowdown
 from core.steps.reachability import Reachability
+from core.steps.unblocking import LONG_S, command
 
 logger = logging.getLogger(__name__)
 
@@ -27,6 +29,7 @@ class Slowing:
     budget: Budget
     reachability: Reachability
     pause: Callable[[str, str], None]  # a source, for a reason
+    store: Path | None = None  # where a person's commands shall be kept
 
     def judged(self, error: HeadraceError, task: Task) -> HeadraceError:
         """`error`, or what it is in truth; with a wait for as long as its source is shut."""
@@ -101,9 +104,14 @@ class Slowing:
             logger.warning("source %s was not slowed (%s): %s", bucket, error.reason, fault)
             return None
         if slowdown is not None and slowdown.is_news:
-            words = "source %s is slowed to %.3g %% of its rate, and gets nothing for %.0f s: %s"
-            logger.warning(words, bucket, 100 * slowdown.pace, slowdown.blocked_s, error)
+            words = "source %s is slowed to %.3g %% of its rate, and gets nothing for %.0f s: %s%s"
+            way_out = self._way_out(bucket) if slowdown.blocked_s > LONG_S else ""
+            logger.warning(words, bucket, 100 * slowdown.pace, slowdown.blocked_s, error, way_out)
         return slowdown
+
+    def _way_out(self, bucket: str) -> str:
+        where = ("--store", str(self.store)) if self.store else ()
+        return f"; should that be a mistake of its: {command(bucket, *where)}"
 
 
 def _got_no_connection(error: HeadraceError) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 
 from core.clock import Clock
-from core.errors import StorageDown
+from core.errors import SharedStateDown, StorageDown
 from core.model.switch import Pause, Switch, Switches
 from core.store.switches import SwitchStore
 
@@ -20,7 +20,8 @@ LOOK_S = 0.5  # between readings: a change is to arrive within a second
 _ENDING_S = 2.0  # a disk that hangs keeps no process from ending
 
 Listener = Callable[[str, Switch], None]
-"""Told a source's switches when they changed. Must neither raise nor ask the store."""
+"""Told a source's switches when they changed. Must not ask the store; one that raises
+`SharedStateDown` is told once more at each look until it does not."""
 
 
 class Switchboard:
@@ -31,6 +32,7 @@ class Switchboard:
         self._clock = clock
         self._switches = Switches()
         self._listeners: list[Listener] = []
+        self._untold: list[tuple[Listener, str]] = []  # who could not act on which source's
         self._turn = threading.Lock()  # one reading at a time, so that changes are told in order
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
@@ -61,8 +63,8 @@ class Switchboard:
         switched already."""
         with self._turn:
             self._listeners.append(listener)
-            for source, switch in self._switches.sources.items():
-                listener(source, switch)
+            for source in self._switches.sources:
+                self._tell(listener, source)
 
     def pause(self, source: str, reason: str) -> None:
         """Pause a source for every process, this one at once; one that is paused keeps its reason.
@@ -91,7 +93,10 @@ class Switchboard:
                 self._warned = True
                 return
             self._warned = False
+            again, self._untold = self._untold, []
             self._take(found)
+            for listener, source in again:
+                self._tell(listener, source)
 
     def _run(self) -> None:
         while not self._clock.sleep(LOOK_S, wake=self._ended):
@@ -103,7 +108,15 @@ class Switchboard:
             switch = found.of(source)
             logger.info("source %s: %s", source, _words(switch))
             for listener in self._listeners:
-                listener(source, switch)
+                self._tell(listener, source)
+
+    def _tell(self, listener: Listener, source: str) -> None:
+        try:
+            listener(source, self._switches.of(source))
+        except SharedStateDown as error:
+            logger.debug("source %s: its switches are told again: %s", source, error)
+            if (listener, source) not in self._untold:
+                self._untold.append((listener, source))
 
 
 def _paused(before: Switch, pause: Pause) -> Switch:
@@ -123,6 +136,8 @@ def _words(switch: Switch) -> str:
         said.append(f"burst {switch.burst}")
     if switch.purged_before is not None:
         said.append(f"tasks submitted before {_time(switch.purged_before)} are dropped")
+    for host, at_ms in switch.unblocked.items():
+        said.append(f"what blocked {host or 'it'} before {_time(at_ms)} is over")
     return ", ".join(said)
 
 

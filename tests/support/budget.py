@@ -20,6 +20,7 @@ class OpenBudget:
         self.throttles: list[tuple[str, int, float | None]] = []  # bucket, era, seconds
         self.failures: list[tuple[str, int, str, int]] = []  # bucket, era, task, enough
         self.answers: list[str] = []  # buckets
+        self.opened: list[tuple[str, float]] = []  # bucket, age
         self.uses: list[tuple[str, float, float]] = []  # bucket, waited, asked
         self.slowdown: Slowdown | None = None  # what tellers hear of failures; None: not enough
 
@@ -42,6 +43,10 @@ class OpenBudget:
     def failed(self, bucket: str, *, era: int, task: str, enough: int) -> Slowdown | None:
         self.failures.append((bucket, era, task, enough))
         return self.slowdown
+
+    def unblock(self, bucket: str, *, age_s: float) -> float:
+        self.opened.append((bucket, age_s))
+        return 0.0
 
     def answered(self, bucket: str) -> None:
         self.answers.append(bucket)

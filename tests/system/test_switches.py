@@ -14,7 +14,7 @@ import pytest
 from tests.support import media
 from tests.support.command import LOOPBACK, Started, environment, headrace, objects, until
 from tests.support.redis import flush
-from tests.support.site import Site
+from tests.support.site import Site, answer, whole
 from tests.support.workers import Workers
 
 pytestmark = pytest.mark.system
@@ -35,8 +35,8 @@ def site() -> Iterator[Site]:
         yield site
 
 
-def pictures(site: Site, count: int, *, delay_s: float) -> set[str]:
-    """A list of pictures at /list.txt; their digests."""
+def pictures(site: Site, count: int, *, delay_s: float = 0.0) -> set[str]:
+    """A list of pictures at /list.txt; their digests. Served again, they may come quicker."""
     digests = set()
     for number in range(count):
         body = media.jpeg(seed=number, size_bytes=2_000)
@@ -48,21 +48,22 @@ def pictures(site: Site, count: int, *, delay_s: float) -> set[str]:
 
 
 def asked_within(site: Site, seconds: float) -> int:
-    """How many requests come within so long."""
-    before = len(site.requests)
+    """How many requests come within so long, whenever we wake."""
+    before, end = len(site.requests), time.monotonic() + seconds
     time.sleep(seconds)
-    return len(site.requests) - before
+    return sum(seen.at < end for seen in site.requests[before:])
 
 
 # --- workers ---
 
 
+@pytest.mark.quiet
 @pytest.mark.rabbitmq
 @pytest.mark.redis
 def test_a_pause_reaches_every_worker_and_survives_a_flush(
     workers: Workers, site: Site, redis_url: str
 ):
-    digests = pictures(site, 150, delay_s=0.2)
+    digests = pictures(site, 150, delay_s=0.5)
     workers.start(processes=2)
     workers.headrace("submit", site.url("/list.txt"))
     until(lambda: len(site.requests) > 20)
@@ -75,13 +76,12 @@ def test_a_pause_reaches_every_worker_and_survives_a_flush(
     status = workers.status()
     told = workers.headrace("status").stdout
     resumed_at = len(site.requests)
+    pictures(site, 150)
     workers.headrace("resume", "feed")
-    time.sleep(REACH_S)
-    until(lambda: len(site.requests) > resumed_at, within_s=2.0)
     workers.wait_for(done=150)
 
     assert paused.returncode == 0
-    assert resumed_at < 100
+    assert resumed_at < 150
     assert (while_paused, after_the_flush) == (0, 0)
     assert status["paused"]["reason"] == "they asked us to"
     assert "they asked us to" in told
@@ -92,7 +92,7 @@ def test_a_pause_reaches_every_worker_and_survives_a_flush(
 @pytest.mark.rabbitmq
 @pytest.mark.redis
 def test_a_worker_that_starts_while_a_source_is_paused_asks_nothing(workers: Workers, site: Site):
-    pictures(site, 5, delay_s=0.0)
+    pictures(site, 5)
     workers.headrace("submit", site.url("/list.txt"))
     workers.headrace("pause", "feed")
     workers.start(processes=2)
@@ -104,10 +104,11 @@ def test_a_worker_that_starts_while_a_source_is_paused_asks_nothing(workers: Wor
     assert asked == 0
 
 
+@pytest.mark.quiet
 @pytest.mark.rabbitmq
 @pytest.mark.redis
 def test_a_changed_rate_reaches_every_worker(workers: Workers, site: Site):
-    pictures(site, 400, delay_s=0.1)
+    pictures(site, 2000, delay_s=0.1)
     workers.start(processes=2)
     workers.headrace("submit", site.url("/list.txt"))
     until(lambda: len(site.requests) > 20)
@@ -128,36 +129,83 @@ def test_a_changed_rate_reaches_every_worker(workers: Workers, site: Site):
 @pytest.mark.rabbitmq
 @pytest.mark.redis
 def test_what_was_purged_is_got_when_it_is_submitted_after_all(workers: Workers, site: Site):
-    digests = pictures(site, 120, delay_s=0.2)
+    digests = pictures(site, 120, delay_s=1.0)
     workers.start(processes=2)
     workers.headrace("submit", site.url("/list.txt"))
     until(lambda: len(site.requests) > 10)
 
     purged = workers.headrace("purge", "feed", "--yes")
-    time.sleep(2.0)
-    after = asked_within(site, 1.5)
+    until(lambda: asked_within(site, 1.5) == 0)
     left = workers.status()
+    pictures(site, 120)
     workers.headrace("submit", "--unfinished", site.url("/list.txt"))
     workers.wait_for(done=120)
 
     assert purged.returncode == 0
-    assert after == 0
     assert (left["ready"], left["leased"], left["delayed"]) == (0, 0, 0)
-    assert left["done"] < 100
+    assert left["done"] < 120
     assert set(objects(workers.store)) == digests
+
+
+def refusing_for_a_day(site: Site, count: int) -> set[str]:
+    """Pictures, one of which is refused first, for a day; their digests. In a list and a feed."""
+    digests = pictures(site, count, delay_s=0.0)
+    body = media.jpeg(seed=3, size_bytes=2_000)
+    site.on("/3.jpg", answer(429, {"Retry-After": "86400"}), whole(body))
+    items = "".join(
+        f"<item><guid>{number}</guid>"
+        f"<enclosure url='{site.url(f'/{number}.jpg')}' type='image/jpeg'/></item>"
+        for number in range(count)
+    )
+    feed = f"<rss version='2.0'><channel>{items}</channel></rss>"
+    site.serve("/feed.rss", feed.encode(), content_type="application/rss+xml")
+    return digests
+
+
+@pytest.mark.quiet
+@pytest.mark.rabbitmq
+@pytest.mark.redis
+def test_a_block_of_a_day_is_over_at_every_worker_once_a_person_ends_it(
+    workers: Workers, site: Site, redis_url: str
+):
+    settings = (workers.folder / "headrace.toml").read_text()
+    one_bucket = "[sources.feed]\nadapter = 'rss'"
+    (workers.folder / "headrace.toml").write_text(settings.replace("[sources.feed]", one_bucket))
+    refusing_for_a_day(site, 40)
+    workers.headrace("budget", "feed", "--rate", "8", "--burst", "1")
+    workers.start(processes=2)
+    workers.headrace("submit", site.url("/feed.rss"))
+    until(lambda: (workers.status()["budget"]["blocked_s"] or 0) > 80_000)
+    told = workers.headrace("status").stdout
+    while_blocked = asked_within(site, 2.0)
+
+    opened = workers.headrace("resume", "feed", "--unblock")
+    asked = len(site.requests)
+    until(lambda: len(site.requests) > asked, within_s=REACH_S + 2.0)  # at half its rate
+    flush(redis_url)
+    workers.headrace("budget", "feed", "--rate", "100", "--burst", "1")
+    until(lambda: workers.status()["done"] >= 39)
+
+    assert "headrace resume feed --unblock" in told
+    assert while_blocked == 0
+    assert "feed is open: 23 h 59 min were left of its block" in opened.stdout
+    assert workers.status()["budget"]["pace"] < 1
+    assert workers.status()["budget"]["blocked_s"] == 0
 
 
 # --- a crawl ---
 
 
+@pytest.mark.quiet
 def test_a_crawl_is_paused_and_resumed_while_it_runs(site: Site, tmp_path: Path):
-    digests = pictures(site, 60, delay_s=0.1)
+    digests = pictures(site, 60, delay_s=0.5)
     arguments = ("crawl", site.url("/list.txt"), "--to", "s", "--concurrency", "2", *LOOPBACK)
     with Started(*arguments, cwd=tmp_path) as crawl:
         until(lambda: len(site.requests) > 8)
         headrace("pause", "feed", "--store", "s", cwd=tmp_path)
         time.sleep(REACH_S)
         while_paused = asked_within(site, 2.0)
+        pictures(site, 60)
         headrace("resume", "feed", "--store", "s", cwd=tmp_path)
         status, out, _ = crawl.end()
 
@@ -165,6 +213,25 @@ def test_a_crawl_is_paused_and_resumed_while_it_runs(site: Site, tmp_path: Path)
     assert status == 0
     assert "feed is paused: by a person" in out
     assert "feed goes on" in out
+    assert set(objects(tmp_path / "s")) == digests
+
+
+@pytest.mark.quiet
+def test_a_crawl_goes_on_once_a_person_ends_the_block_of_a_host(site: Site, tmp_path: Path):
+    digests = refusing_for_a_day(site, 12)
+    arguments = ("crawl", site.url("/list.txt"), "--to", "s", "--concurrency", "2", *LOOPBACK)
+    with Started(*arguments, cwd=tmp_path) as crawl:
+        until(lambda: len(site.asked("/3.jpg")) == 1)
+        time.sleep(REACH_S)
+        while_blocked = asked_within(site, 1.0)
+        named = headrace("resume", "feed/127.0.0.1", "--unblock", "--store", "s", cwd=tmp_path)
+        status, out, error = crawl.end()
+
+    assert while_blocked == 0
+    assert named.returncode == 0
+    assert status == 0
+    assert "feed/127.0.0.1: what blocked it is over" in out
+    assert "headrace resume feed/127.0.0.1 --unblock --store" in error
     assert set(objects(tmp_path / "s")) == digests
 
 
@@ -182,7 +249,7 @@ def impatient(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]
 
 
 def test_a_crawl_of_a_paused_source_says_so_and_leaves_it(site: Site, tmp_path: Path):
-    digests = pictures(site, 3, delay_s=0.0)
+    digests = pictures(site, 3)
     arguments = ("crawl", site.url("/list.txt"), "--to", "s", *LOOPBACK)
     (tmp_path / "empty.txt").write_text("# nothing yet\n")
     headrace("crawl", "empty.txt", "--to", "s", cwd=tmp_path)
@@ -204,7 +271,7 @@ def test_a_crawl_of_a_paused_source_says_so_and_leaves_it(site: Site, tmp_path: 
 
 def test_a_crawl_ends_when_nobody_answers_any_more(tmp_path: Path):
     with Site() as dying:
-        digests = pictures(dying, 60, delay_s=0.1)
+        digests = pictures(dying, 60, delay_s=0.3)
         (tmp_path / "headrace.toml").write_text(STUBBORN)
         crawl = subprocess.Popen(
             [sys.executable, "-c", IMPATIENT, "crawl", dying.url("/list.txt"), "--to", "s"],

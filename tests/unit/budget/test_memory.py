@@ -11,6 +11,7 @@ from core.budget.memory import MemoryBucketStorage
 from core.budget.report import Refusal
 from core.ports import BucketKey
 from tests.support.clock import FakeClock
+from tests.support.threads import Threads
 
 
 def claim(name: str) -> Claim:
@@ -52,10 +53,10 @@ def test_a_bucket_that_was_slowed_down_is_kept_longer() -> None:
 
 
 def test_it_starts_no_thread() -> None:
-    before = threading.active_count()
+    threads = Threads()
     MemoryBucketStorage(FakeClock()).take(claim("weibo"))
 
-    assert threading.active_count() == before
+    assert threads.started == []
 
 
 def test_threads_share_one_budget() -> None:

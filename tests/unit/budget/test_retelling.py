@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 
 import pytest
@@ -12,6 +11,7 @@ from core.budget.retelling import Retelling
 from core.clock import SystemClock
 from core.errors import SharedStateDown
 from tests.support.queue import eventually
+from tests.support.threads import Threads
 
 
 class Knowing:
@@ -21,6 +21,7 @@ class Knowing:
         self.knows = True
         self.told = 0
         self.away = False
+        self._threads = Threads()
         self.retelling = Retelling(self._tell, lambda: self.knows, SystemClock())
 
     def _tell(self) -> None:
@@ -28,9 +29,8 @@ class Knowing:
         if self.away:
             raise SharedStateDown("no Redis")
 
-
-def threads() -> int:
-    return sum(1 for thread in threading.enumerate() if thread.name == "headrace-retelling")
+    def threads(self) -> int:
+        return self._threads.count("headrace-retelling")
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def knowing(monkeypatch: pytest.MonkeyPatch) -> Iterator[Knowing]:
 
 
 def test_a_process_that_knows_of_nothing_has_no_thread(knowing: Knowing) -> None:
-    assert threads() == 0
+    assert knowing.threads() == 0
 
 
 def test_what_is_known_is_told_again_and_again(knowing: Knowing) -> None:
@@ -55,20 +55,20 @@ def test_however_much_is_learned_one_thread_tells(knowing: Knowing) -> None:
     for _ in range(20):
         knowing.retelling.begin()
 
-    assert threads() == 1
+    assert knowing.threads() == 1
 
 
 def test_once_nothing_is_known_the_thread_ends(knowing: Knowing) -> None:
     knowing.retelling.begin()
     knowing.knows = False
 
-    eventually(lambda: threads() == 0, "it ends")
+    eventually(lambda: knowing.threads() == 0, "it ends")
 
 
 def test_what_is_learned_later_is_told_too(knowing: Knowing) -> None:
     knowing.retelling.begin()
     knowing.knows = False
-    eventually(lambda: threads() == 0, "it ends")
+    eventually(lambda: knowing.threads() == 0, "it ends")
     knowing.knows, before = True, knowing.told
     knowing.retelling.begin()
 
@@ -80,7 +80,7 @@ def test_a_storage_that_is_away_is_told_when_it_is_back(knowing: Knowing) -> Non
     knowing.retelling.begin()
     eventually(lambda: knowing.told > 2, "it is tried")
 
-    assert threads() == 1
+    assert knowing.threads() == 1
 
 
 def test_after_close_nothing_is_told(knowing: Knowing) -> None:
@@ -88,4 +88,4 @@ def test_after_close_nothing_is_told(knowing: Knowing) -> None:
     knowing.retelling.close()
     knowing.retelling.begin()
 
-    assert threads() == 0
+    assert knowing.threads() == 0

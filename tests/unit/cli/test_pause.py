@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from core.budget.budget import TokenBudget
 from core.cli.main import run
+from core.clock import SystemClock
 from core.model.switch import Pause, Switch
 from core.store.store import Store
 from tests.support.clock import FakeClock
@@ -132,3 +134,77 @@ def test_a_reason_stands_on_one_line(store: Path, capsys):
 
     assert switched(store).pause.reason == "the cookie expired"
     assert capsys.readouterr().out.splitlines()[0] == "mill is paused: the cookie expired"
+
+
+# --- a block that can't be meant ---
+
+
+def test_the_end_of_a_block_is_kept_in_the_store_with_its_time(store: Path, capsys):
+    before = SystemClock().now()
+
+    assert run(["resume", "mill", "--unblock", "--store", str(store)]) == 0
+    assert switched(store).unblocked[""] >= int(before * 1000)
+    assert "mill: what blocks it is over" in capsys.readouterr().out
+
+
+def test_a_host_is_named_as_status_names_it(store: Path, capsys):
+    run(["resume", "mill/Files.example", "--unblock", "--store", str(store)])
+
+    assert list(switched(store).unblocked) == ["files.example"]
+    assert "mill/files.example: what blocks it is over" in capsys.readouterr().out
+
+
+def test_unblocking_ends_a_pause_too(store: Path, capsys):
+    put(store, Switch(pause=Pause(reason="first", since=1_000_000.0)))
+    run(["resume", "mill", "--unblock", "--store", str(store)])
+
+    assert switched(store).pause is None
+    assert "mill goes on. It was paused for" in capsys.readouterr().out
+
+
+def test_a_host_that_is_opened_leaves_its_source_paused(store: Path):
+    put(store, Switch(pause=Pause(reason="first", since=1_000_000.0)))
+    run(["resume", "mill/files.example", "--unblock", "--store", str(store)])
+
+    assert switched(store).pause is not None
+
+
+def test_a_host_is_never_paused(store: Path, capsys):
+    assert run(["resume", "mill/files.example"]) == 2
+    assert "--unblock ends its block" in capsys.readouterr().err
+
+
+def test_without_redis_it_is_kept_all_the_same(
+    store: Path, capsys, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("HEADRACE_REDIS_URL", "redis://127.0.0.1:1/0")
+
+    assert run(["resume", "mill", "--unblock"]) == 0
+    assert "" in switched(store).unblocked
+    assert "as soon as Redis answers them" in capsys.readouterr().out
+
+
+@pytest.mark.redis
+def test_a_block_is_ended_in_redis_where_no_worker_runs(
+    store: Path, capsys, redis_url: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("HEADRACE_REDIS_URL", redis_url)
+    budget = TokenBudget.redis(redis_url, SystemClock())
+    budget.throttled("mill", era=0, seconds=86_000.0)
+    run(["resume", "mill", "--unblock"])
+    budget.retell()
+    left_s = budget.blocked_for("mill")
+    budget.close()
+
+    assert left_s == 0.0
+    assert "mill is open: 23 h 53 min were left of its block" in capsys.readouterr().out
+
+
+@pytest.mark.redis
+def test_a_source_that_is_not_blocked_is_told_so(
+    store: Path, capsys, redis_url: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("HEADRACE_REDIS_URL", redis_url)
+    run(["resume", "mill", "--unblock"])
+
+    assert "mill is not blocked at the workers" in capsys.readouterr().out

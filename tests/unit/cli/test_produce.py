@@ -259,3 +259,20 @@ def test_what_it_asks_is_told_without_v(world: World, monkeypatch: pytest.Monkey
 
     assert run(["produce"]) == 0
     assert "feed press: walk w1 begins" in capfd.readouterr().err
+
+
+REFUSED = (
+    '[sources.keeper]\nadapter = "bilibili"\n[feeds.read]\nsource = "keeper"\n'
+    'address = "https://www.bilibili.com/read/cv1"\n'
+)
+
+
+@pytest.mark.parametrize("once", [True, False])
+def test_an_address_that_its_adapter_refuses_is_told_before_any_feed_is_asked(
+    world: World, once: bool, capsys
+):
+    written(PRESS + REFUSED)
+
+    assert run(["produce", *(["--once"] if once else [])]) == 2
+    assert "feeds.read.address: https://www.bilibili.com/read/cv1" in capsys.readouterr().err
+    assert world.publisher.published == []

@@ -178,3 +178,24 @@ def test_damaged_switches_are_a_note_and_the_rest_is_told(given: Settings):
     found = of_store(given)
 
     assert "switches.json is damaged" in found.notes[0]
+
+
+# --- a wait that may be a mistake ---
+
+
+@pytest.mark.parametrize(("blocked_s", "count"), [(300.0, 0), (86_000.0, 1)])
+def test_a_long_block_is_told_with_what_ends_it(blocked_s: float, count: int):
+    status = budget_status(SETTINGS, Switch(), replace(SLOWED, blocked_s=blocked_s), NOW)
+    lines = list(budget_lines([("press", status, None)]))
+
+    assert sum("headrace resume press --unblock" in line for line in lines) == count
+
+
+def test_a_long_block_of_a_host_is_told_with_what_ends_it():
+    hosts = host_statuses("feed", {"feed/a.example": replace(SLOWED, blocked_s=86_000.0)}, NOW)
+    status = budget_status(SETTINGS, Switch(), STANDING, NOW, hosts)
+
+    assert (
+        "headrace resume feed/a.example --unblock"
+        in list(budget_lines([("feed", status, None)]))[-1]
+    )

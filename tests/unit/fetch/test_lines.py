@@ -13,7 +13,7 @@ import pytest
 from core.budget.budget import TokenBudget
 from core.errors import SharedStateDown
 from core.fetch import lines
-from core.fetch.lines import CLIMB_S, LONGEST_S, Lines, pace_by
+from core.fetch.lines import CLIMB_S, LONGEST_S, LOOKED_AT_S, Lines, pace_by
 from core.ports import BucketKey, Denied, Granted, Reserved, Standing
 from tests.support.budget import OpenBudget
 from tests.support.clock import FakeClock
@@ -43,19 +43,33 @@ def test_hosts_have_lines_of_their_own() -> None:
     assert line.delay_s(BucketKey("list/other.example", 2.0, 1), 6.0) == 6.0
 
 
-def test_no_line_reaches_too_far_but_a_longer_block_stands() -> None:
+def test_no_line_reaches_too_far() -> None:
     line = Lines(FakeClock())
     waits = [line.delay_s(BucketKey("list/slow", 0.01, 1), 6.0) for _ in range(60)]
 
     assert max(waits) <= LONGEST_S + 6.0
-    assert line.delay_s(HOST, 86_400.0, blocked=True) == 86_400.0
 
 
-def test_behind_a_long_block_they_stand_in_line_too() -> None:
+def test_behind_a_block_they_stand_in_line_too() -> None:
     line = Lines(FakeClock())
-    waits = [line.delay_s(HOST, 86_400.0, blocked=True) for _ in range(4)]
+    waits = [line.delay_s(HOST, 600.0, blocked=True) for _ in range(4)]
 
-    assert waits == [86_400.0, 86_400.5, 86_401.0, 86_401.5]
+    assert waits == [600.0, 600.5, 601.0, 601.5]
+
+
+def test_a_block_of_a_day_is_looked_at_before_should_a_person_end_it() -> None:
+    line = Lines(FakeClock())
+    waits = [line.delay_s(HOST, 86_400.0, blocked=True) for _ in range(3)]
+
+    assert waits == [LOOKED_AT_S, LOOKED_AT_S + 0.5, LOOKED_AT_S + 1.0]
+
+
+def test_whoever_is_denied_once_a_person_ended_a_block_stands_behind_nobody() -> None:
+    line = Lines(FakeClock())
+    line.delay_s(HOST, 600.0, blocked=True)
+    line.forget(HOST.name)
+
+    assert line.delay_s(HOST, 6.0) == 6.0
 
 
 def test_a_block_does_not_show_which_share_is_ours() -> None:
@@ -121,6 +135,8 @@ class Host:
     clock: FakeClock = field(default_factory=FakeClock)
     grants: int = 0
     copies: int = 0
+    limit: float | None = None  # requests a second, over which the host itself refuses
+    named_s: float | None = None  # for how long then, if it says so
 
     def __post_init__(self) -> None:
         self.budget = TokenBudget.memory(self.clock)
@@ -131,6 +147,7 @@ class Host:
         self._rng = random.Random(7)
         self._order = itertools.count()
         self._due: list[tuple[float, int, str | None]] = []
+        self._allows, self._allowed_at = 5.0, self.clock.now()
 
     def slow(self, times: int) -> None:
         for _ in range(times):
@@ -152,14 +169,30 @@ class Host:
         budget, buckets = self.budget, self.buckets
         line = self._rng.choice(self._lines)  # whichever process it comes to
         match budget.confirm(buckets, ticket) if ticket else budget.take(buckets, horizon_s=5.0):
-            case Granted():
+            case Granted(era=era):
                 self.grants += 1
                 line.granted(buckets[-1])
+                if not self._is_allowed():
+                    told = budget.throttled("list/cdn.example", era=era, seconds=self.named_s)
+                    self.copies += 1
+                    self._put(told.blocked_s)
             case Reserved(wait_s=wait_s, ticket=ticket):
                 self._put(wait_s, ticket)
             case Denied(wait_s=wait_s, blocked=blocked):
                 self.copies += 1
                 self._put(line.delay_s(buckets[-1], wait_s, blocked=blocked))
+
+    def _is_allowed(self) -> bool:
+        """By the host's own count, which has nothing to do with the settings."""
+        if self.limit is None:
+            return True
+        now = self.clock.now()
+        self._allows = min(5.0, self._allows + (now - self._allowed_at) * self.limit)
+        self._allowed_at = now
+        if self._allows < 1:
+            return False
+        self._allows -= 1
+        return True
 
     def _put(self, wait_s: float, ticket: str | None = None) -> None:
         heapq.heappush(self._due, (self.clock.now() + wait_s, next(self._order), ticket))
@@ -177,6 +210,47 @@ def test_tasks_of_a_slowed_host_come_back_about_once_and_no_token_lies_idle(
     assert host.grants == 2000
     assert host.copies <= 2.1 * host.grants
     assert took_s < as_soon_as_it_can
+
+
+@pytest.mark.parametrize("processes", [1, 4])
+@pytest.mark.parametrize(
+    ("limit", "named_s", "most"), [(3.0, None, 4.5), (3.0, 5.0, 3.5), (1.0, 0.0, 4.0)]
+)
+def test_tasks_of_a_host_that_refuses_again_and_again_seldom_come_in_vain(
+    processes: int, limit: float, named_s: float | None, most: float
+) -> None:
+    """Its refusals halve the pace whenever it has climbed too high. Taken to climb on, such hosts
+    had their tasks come five to eight times."""
+    host = Host(processes, rate=10.0, tasks=2000, limit=limit, named_s=named_s)
+    took_s = host.get_all()
+
+    assert host.copies <= most * host.grants
+    assert took_s < 2.2 * 2000 / limit
+
+
+def test_a_host_that_refused_once_is_thought_to_climb_all_the_way() -> None:
+    paces = iter([0.5, 0.625, 1.0, 1.0])
+    clock = FakeClock()
+    line = Lines(clock, lambda _bucket: next(paces))
+    for _ in range(3):
+        line.delay_s(HOST, 0.0)
+        clock.advance(6.0)
+    waits = [line.delay_s(HOST, 0.0) for _ in range(3)]
+
+    assert waits == pytest.approx([0.0, 0.5, 1.0])
+
+
+def test_a_host_that_refuses_again_is_thought_to_stay_below_what_it_refused() -> None:
+    paces = iter([0.25, 0.5, 0.25])
+    clock = FakeClock()
+    line = Lines(clock, lambda _bucket: next(paces))
+    for _ in range(2):
+        line.delay_s(HOST, 0.0)
+        clock.advance(6.0)
+    waits = [line.delay_s(HOST, 0.0) for _ in range(400)]
+    apart = [later - sooner for sooner, later in itertools.pairwise(waits)]
+
+    assert min(apart) == pytest.approx(1 / (HOST.rate * 0.75 * 0.5))
 
 
 def test_lines_that_have_gone_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,6 +26,7 @@ from core.producer.producer import Producer
 from core.sources.lists import ENTRIES_A_PAGE
 from core.steps.depths import open_depth
 from core.steps.discover import DiscoverStep
+from core.steps.reopened import Reopened
 from core.store.posts import Seen
 from tests.support.command import until
 from tests.support.producing import Workers, World
@@ -93,6 +94,7 @@ def workers_of(world: World, site: Site) -> Workers:
         clock=world.clock,
         stop_after_known=lambda _source: 1,
         slow_down=lambda _asked, _seconds: None,
+        reopened=Reopened(store, world.ledger),
     )
     return Workers(world, step, rate=RATE)
 

@@ -236,9 +236,34 @@ def test_a_feed_whose_host_is_blocked_is_held_and_the_sources_others_are_not(
     world.budget.blocked.clear()
     assert world.after(2.0) == [PRESS]
     assert said(caplog, "held back") == [
-        "feed press: held back: press.example, where the feed lies, told us to slow down, and is "
-        "blocked for 40 s more"
+        "feed press: held back: press.example, which is asked for the feed, told us to slow down, "
+        "and is blocked for 40 s more"
     ]
+
+
+def test_a_feed_is_held_while_the_host_of_its_api_is_blocked(a_world: MakeWorld):
+    club = "https://www.facebook.com/HarbourLanternClub"
+    world = a_world(
+        sources={"club": {"adapter": "facebook"}},
+        feeds={"club": a_feed(club, source="club", every="6h")},
+    )
+    world.budget.blocked["club/graph.facebook.com"] = 40.0
+    world.produce()
+
+    assert world.after(39.0) == []
+    world.budget.blocked.clear()
+    assert world.after(2.0) == [club]
+
+
+def test_a_feed_is_not_held_for_a_host_that_nobody_is_to_ask(a_world: MakeWorld):
+    club = "https://www.facebook.com/HarbourLanternClub"
+    world = a_world(
+        sources={"club": {"adapter": "facebook"}}, feeds={"club": a_feed(club, source="club")}
+    )
+    world.budget.blocked["club/www.facebook.com"] = 40.0
+    world.produce()
+
+    assert world.after(1.0) == [club]
 
 
 def test_a_source_of_one_feed_does_not_hold_anothers(a_world: MakeWorld):

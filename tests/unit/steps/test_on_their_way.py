@@ -12,6 +12,7 @@ from core.model.post import FeedPage
 from core.model.task import DiscoverPayload, Task
 from core.steps import discover
 from core.steps.ends import dead_end, write_end
+from core.steps.trigger import find_feed
 from tests.support.reading import ADDRESS, Killed, Reading, ending
 from tests.unit.steps.test_incremental import Told, a_picture, a_post
 
@@ -165,3 +166,66 @@ def test_of_a_post_that_changed_since_a_broken_walk_all_media_are_published(
             reading.open_tasks = 5
 
     assert keys(read(reading)) == ["1"]
+
+
+# --- what the pages of later readings hold ---
+
+
+def held(reading: Reading, named: str = ADDRESS) -> list[list[str]]:
+    """By walk, the media that its pages hold."""
+    walks, feed = reading.store.walks, find_feed(reading.settings, named).record.feed
+    return [
+        [one.url for page in walks.pages(feed, walk.walk) for one in page.media]
+        for walk in walks.all(feed)
+    ]
+
+
+def test_a_list_that_is_read_each_night_is_held_once(reading: Reading):
+    lines = (f"https://pictures.example/{number}.jpg" for number in range(600))
+    reading.site[LIST] = "\n".join(lines).encode()
+    for _ in range(8):
+        read(reading, LIST)
+
+    by_walk = held(reading, LIST)
+    assert [len(media) for media in by_walk][:2] == [600, 0]
+    assert sum(map(len, by_walk)) == 600
+    assert len(by_walk) <= 4
+
+
+def test_a_page_of_known_posts_tells_how_many_media_they_show(reading: Reading):
+    reading.serve_pages([["b", "a"]])
+    read(reading)
+    reading.serve_pages([["c", "b", "a"]])
+    read(reading)
+    newest = reading.store.walks.newest(reading.feed().feed)
+    assert newest is not None
+    page = reading.store.walks.page(newest.feed, newest.walk, 1)
+    assert page is not None
+
+    assert (len(page.media), page.known_media, page.new_posts, page.new_so_far) == (1, 2, 1, 1)
+
+
+def test_what_was_lost_is_held_by_the_page_that_publishes_it_again(reading: Reading):
+    reading.serve_pages([["b", "a"]])
+    first, _ = read(reading)
+    reading.store.media.end(ending(first))
+    reading.open_tasks = 0
+    read(reading)
+
+    assert [len(media) for media in held(reading)] == [2, 1]
+
+
+def test_a_late_task_of_a_forgotten_walk_does_nothing(reading: Reading):
+    reading.serve_pages([["a"]])
+    read(reading)
+    late = reading.trigger()
+    reading.perform(reading.queue.popleft())
+    for _ in range(4):
+        read(reading)
+    assert isinstance(late.payload, DiscoverPayload)
+    forgotten = reading.store.walks.get(late.payload.feed, late.payload.walk)
+    asked = len(reading.asked)
+    reading.perform(late)
+
+    assert forgotten is None
+    assert (len(reading.asked), list(reading.queue)) == (asked, [])

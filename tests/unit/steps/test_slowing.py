@@ -197,3 +197,22 @@ def test_a_pause_that_can_not_be_written_is_the_stores_trouble(world):
     world.broken = errors.StorageDown("the disk is full")
 
     assert world.judged(errors.SignedOut("status 401")) is world.broken
+
+
+# --- a wait that may be a mistake ---
+
+
+@pytest.mark.parametrize(("told_s", "is_told"), [(300.0, False), (86_400.0, True)])
+def test_the_log_says_how_to_end_a_long_wait(world, caplog, told_s, is_told):
+    world.judged(errors.Throttled("429", delay_s=told_s))
+
+    assert ("headrace resume feed --unblock" in caplog.text) == is_told
+
+
+def test_what_a_person_types_names_the_store(world, caplog, tmp_path):
+    slowing = Slowing(world.budget, world.reachability, lambda *_: None, tmp_path)
+    error = errors.Throttled("429", delay_s=86_400.0)
+    error.asked = Asked(HOST, f"feed/{HOST}", era=7)
+    slowing.judged(error, an_image_task(f"https://{HOST}/1.jpg"))
+
+    assert f"headrace resume feed/{HOST} --unblock --store {tmp_path}" in caplog.text

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from core.clock import SystemClock
-from core.errors import StorageDown
+from core.errors import SharedStateDown, StorageDown
 from core.model.switch import Pause, Switch
 from core.steps.switchboard import Switchboard
 from core.store.store import Store
 from tests.support.clock import FakeClock
 from tests.support.queue import eventually
 from tests.support.store import open_store
+from tests.support.threads import Threads
 
 PAUSED = Switch(pause=Pause(reason="by a person", since=1_000_000.0))
 
@@ -70,6 +71,7 @@ def test_a_change_is_known_after_the_next_look(store: Store, board: Switchboard)
     assert board.of("mill") == PAUSED
 
 
+@pytest.mark.quiet
 def test_a_change_arrives_by_itself_within_a_second(store: Store):
     board = Switchboard(store.switches, SystemClock())
     board.start()
@@ -80,19 +82,20 @@ def test_a_change_arrives_by_itself_within_a_second(store: Store):
 
 
 def test_starting_twice_reads_in_one_thread(board: Switchboard):
+    threads = Threads()
     board.start()
     board.start()
 
-    names = [thread.name for thread in threading.enumerate()]
-    assert names.count("headrace-switches") == 1
+    assert threads.started == ["headrace-switches"]
 
 
 def test_closing_ends_the_thread_and_keeps_what_is_known(store: Store, board: Switchboard):
+    threads = Threads()
     switch(store, "mill", PAUSED)
     board.start()
     board.close()
 
-    assert "headrace-switches" not in [thread.name for thread in threading.enumerate()]
+    assert threads.started == []
     assert board.of("mill") == PAUSED
 
 
@@ -222,3 +225,38 @@ def test_what_was_known_stands_while_the_store_cannot_be_read(
     assert board.of("mill").pause == Pause(reason="by somebody", since=1_000_000.0)
     assert len(warnings) == 1
     assert "stay as they were last read" in warnings[0].getMessage()
+
+
+def test_a_listener_without_the_shared_state_is_told_again_until_it_has_it(
+    store: Store, board: Switchboard
+):
+    heard: list[str] = []
+
+    def listener(source: str, _switch: Switch) -> None:
+        heard.append(source)
+        if len(heard) < 3:
+            raise SharedStateDown("no answer")
+
+    board.start()
+    board.listen(listener)
+    switch(store, "mill", PAUSED)
+    for _ in range(5):
+        board.look()
+
+    assert heard == ["mill"] * 3
+
+
+def test_one_that_listens_late_is_told_again_too(store: Store, board: Switchboard):
+    heard: list[str] = []
+
+    def listener(source: str, _switch: Switch) -> None:
+        heard.append(source)
+        if len(heard) < 2:
+            raise SharedStateDown("no answer")
+
+    switch(store, "mill", PAUSED)
+    board.start()
+    board.listen(listener)
+    board.look()
+
+    assert heard == ["mill"] * 2
