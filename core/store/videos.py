@@ -139,17 +139,20 @@ class Videos:
         """Whether it is there."""
         return self._disk.stat(self.path(media, piece, layout)) is not None
 
-    def put(self, media: str, piece: int, partial: Path, layout: int = 1) -> None:
-        """Make `partial` the piece, durably, unless it is there already; then clear the partials of
-        it, everybody's. One that comes late, of an earlier layout, is nobody's piece."""
+    def put(
+        self, media: str, piece: int, partial: Path, layout: int = 1, *, clear: bool = True
+    ) -> None:
+        """Make `partial` the piece, durably, unless it is there already; then `clear` the partials
+        of it, everybody's. One that comes late, of an earlier layout, is nobody's piece."""
         path = self.path(media, piece, layout)
         with self._unless_ended(media):
             if self._disk.stat(path) is None and self._is_there(partial, path):
                 self._disk.seal(partial, _READ_ONLY)
                 self._disk.place(partial, path, make_folder=False)
             self._disk.sync(path.parent)
-        ident = shelf.piece_name(media, piece)
-        shelf.clear_partials(self._disk, self._paths.shelf(media), ident)
+        if clear:
+            ident = shelf.piece_name(media, piece)
+            shelf.clear_partials(self._disk, self._paths.shelf(media), ident)
 
     def discard(self, media: str, piece: int, layout: int = 1) -> None:
         """Remove a piece that is not what its plan says: it is missing from here on."""

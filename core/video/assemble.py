@@ -17,7 +17,7 @@ from core.video.pieces import Pieces, Sum
 from core.video.result import Result, examine
 from core.video.shortfall import Doubts, blame
 from core.video.stretches import one_after_the_other
-from core.video.subtitles import join_subtitles
+from core.video.subtitles import follow_the_manifest, join_subtitles
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +94,11 @@ def _one_file(
     """The file, and what made it; None for the source's own bytes."""
     tool = muxer.ffmpeg.version
     if any(len(track.stretches) > 1 for track in tracks):
-        _leave_out(subtitles, "the video has discontinuities", muxer)
-        return one_after_the_other(tracks, muxer, "joined"), tool
+        return _in_stretches(tracks, subtitles, pieces, muxer), tool
+    if not subtitles and (common := _common(tracks)) is not None:
+        remuxed = muxer.remux(common.stretches[0], common.track, "remuxed")
+        if remuxed is not None:
+            return remuxed, tool
     sources = [muxer.source(track.stretches[0], track.track) for track in tracks]
     streams = [stream for _, stream in mapped_streams(sources)]
     fits = fits_mp4(streams)
@@ -106,6 +109,31 @@ def _one_file(
     if len(tracks) == 1 and not texts and tracks[0].container in as_it_is:
         return tracks[0].stretches[0], None
     return muxer.mux(sources, target_of(streams), "joined", texts), tool
+
+
+def _common(tracks: Sequence[Joined]) -> Joined | None:
+    """The one track of most videos: a transport stream with pictures."""
+    first, *others = tracks
+    is_one = first.track.kind is TrackKind.VIDEO and first.container is Container.TS
+    return first if is_one and not others else None
+
+
+def _in_stretches(
+    tracks: Sequence[Joined], subtitles: Sequence[Track], pieces: Pieces, muxer: Muxer
+) -> Stretch:
+    """Played one after the other, then with the subtitles of which the manifest tells when they
+    show: no clock leads through all of it."""
+    joined = one_after_the_other(tracks, muxer, "joined")
+    timed = [track for track in subtitles if follow_the_manifest(track)]
+    others = [track for track in subtitles if track not in timed]
+    _leave_out(others, "the video has discontinuities", muxer)
+    if joined.container is not Container.FMP4:
+        _leave_out(timed, "only an MP4 would hold them, and it can't hold the video", muxer)
+        return joined
+    texts = _subtitles(timed, pieces, [], muxer)
+    if not texts:
+        return joined
+    return muxer.mux([muxer.source(joined, tracks[0].track)], Container.FMP4, "told", texts)
 
 
 def _subtitles(

@@ -22,6 +22,7 @@ _LOOK_S = 0.2  # how often we see whether to go on
 _LAST_S = 5  # between the soft and the hard limit of CPU time
 _OUT_BYTES = 1024 * 1024
 _WORDS_BYTES = 64 * 1024
+_HEAD_BYTES = 16 * 1024
 _READ_BYTES = 64 * 1024
 _ENVIRONMENT = {"LC_ALL": "C"}
 
@@ -43,6 +44,7 @@ class Ended:
     status: int
     out: str
     words: str  # on stderr
+    first_words: str = ""  # the beginning of the same
 
 
 def run(
@@ -105,18 +107,23 @@ def _bound(pid: int, limits: Limits) -> None:
         ) from error
 
 
-class _Tail:
-    """The last bytes of a stream."""
+class _Told:
+    """The first and the last bytes of a stream."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
-        self._data = b""
+        self._head = b""
+        self._tail = b""
 
     def add(self, data: bytes) -> None:
-        self._data = (self._data + data)[-self._most_bytes :]
+        self._head += data[: _HEAD_BYTES - len(self._head)]
+        self._tail = (self._tail + data)[-self._most_bytes :]
 
-    def text(self) -> str:
-        return self._data.decode("utf-8", "replace")
+    def first(self) -> str:
+        return self._head.decode("utf-8", "replace")
+
+    def last(self) -> str:
+        return self._tail.decode("utf-8", "replace")
 
 
 def _wait(
@@ -136,18 +143,18 @@ def _wait(
                 reason="ffmpeg_timeout",
             )
 
-    out, words = _Tail(_OUT_BYTES), _Tail(_WORDS_BYTES)
+    out, words = _Told(_OUT_BYTES), _Told(_WORDS_BYTES)
     assert process.stdout is not None  # noqa: S101 - we asked for pipes
     assert process.stderr is not None  # noqa: S101
     _listen({process.stdout: out, process.stderr: words}, look)
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):
             status = process.wait(_LOOK_S)
-            return Ended(status, out.text(), words.text())
+            return Ended(status, out.last(), words.last(), words.first())
         look()
 
 
-def _listen(streams: dict[IO[bytes], _Tail], look: Callable[[], None]) -> None:
+def _listen(streams: dict[IO[bytes], _Told], look: Callable[[], None]) -> None:
     """Read until the child closes them all."""
     with selectors.DefaultSelector() as selector:
         for stream, tail in streams.items():

@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -98,6 +98,17 @@ class Ffmpeg:
         command = [str(self.ffmpeg), "-nostdin", "-hide_banner", "-nostats", *arguments]
         return self._ended(run(command, folder, self._limits(size_bytes), self.clock, check))
 
+    def run_telling(
+        self, arguments: Sequence[str], folder: Path, check: Callable[[], None], size_bytes: int
+    ) -> tuple[str, str]:
+        """The same; what it says of its inputs, and what it complains of."""
+        command = [str(self.ffmpeg), "-nostdin", "-hide_banner", "-nostats"]
+        command += ["-loglevel", "level+info", *arguments]
+        ended = run(command, folder, self._limits(size_bytes), self.clock, check)
+        complaints = "".join(_said(ended.words, _COMPLAINTS))
+        self._ended(Ended(ended.status, ended.out, complaints))
+        return "".join(_said(ended.first_words, _TOLD)), complaints
+
     def look(
         self, arguments: Sequence[str], folder: Path, check: Callable[[], None], size_bytes: int
     ) -> Ended:
@@ -133,6 +144,21 @@ def last_words(words: str) -> str:
     """The end of what it said, on one line."""
     lines = [" ".join(line.split()) for line in words.splitlines()]
     return "; ".join(line for line in lines if line)[-_LAST_WORDS:] or "not a word"
+
+
+_LEVEL = re.compile(r"((?:\[[^\]]* @ 0x[0-9a-f]+\] )?)\[([a-z]+)\] ?")
+_COMPLAINTS = frozenset(["panic", "fatal", "error"])
+_TOLD = frozenset(["info"])
+
+
+def _said(words: str, levels: frozenset[str]) -> Iterator[str]:
+    """The lines of some levels, as they would stand there without the names of levels."""
+    is_wanted = False
+    for line in words.splitlines(keepends=True):
+        if (named := _LEVEL.match(line)) is not None:
+            is_wanted = named[2] in levels
+        if is_wanted:
+            yield line if named is None else named[1] + line[named.end() :]
 
 
 _LIMITS = {signal.SIGXCPU: "time", signal.SIGXFSZ: "output"}

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from core.errors import Mismatch, Unsupported
+from core.errors import Malformed, Mismatch, Unsupported
 from core.model.plan import Container, Track, TrackKind
 from core.video.ffmpeg import DEMUXERS, Ffmpeg, Input, last_words
 from core.video.join import Stretch, cannot_write
-from core.video.probe import Probed, Prober, Stream
+from core.video.probe import Probed, Prober, Stream, told_of_input
 
 _PICTURES = ("h264", "hevc", "mpeg4", "mpeg2video", "mpeg1video")
 _SOUNDS = ("aac", "mp3", "mp2", "ac3", "eac3")
@@ -20,6 +20,7 @@ _IN_MP4 = _IN_TS | {"av1", "vp9", "vvc", "opus", "flac", "alac"}
 _IN_WEBM = frozenset(["vp8", "vp9", "av1", "vorbis", "opus"])
 _FAR_S = 3.0  # tracks that begin further apart than this count from different moments
 
+_MP4 = Container.FMP4
 _MUXERS = {Container.FMP4: "mp4", Container.TS: "mpegts", Container.WEBM: "webm"}
 _TIMED = frozenset([Container.TS, Container.FMP4, Container.WEBM, Container.FLV])
 _REPEATABLE = ["-map_metadata", "-1", "-map_chapters", "-1", "-fflags", "+bitexact"]
@@ -112,6 +113,28 @@ class Muxer:
             arguments += ["-map", f"0:{stream.index}"]
         return self._write(arguments, sources, [stream for _, stream in mapped], target, name)
 
+    def remux(self, stretch: Stretch, track: Track, name: str) -> Stretch | None:
+        """The common video, one transport stream with pictures, made into an MP4 by one run that
+        tells what it reads: a look beforehand is a start of ffprobe, 0.08 s. It is removed then;
+        None where a look would have led to other streams or elsewhere."""
+        file, made = file_of(stretch.path, stretch.container), Stretch(self.folder / name, _MP4)
+        arguments = [*file.options(), "-i", file.name, "-map", "0:V:0", "-map", "0:a?"]
+        arguments += ["-c", "copy", *_REPEATABLE, "-f", _MUXERS[_MP4], name]
+        try:
+            told, complaints = self.ffmpeg.run_telling(
+                arguments, self.folder, self.check, file.size_bytes
+            )
+        except Malformed:  # a look finds out what is wrong with it
+            source = None
+        else:
+            source = Source(file, told_of_input(told), track, None)
+        if source is None or not _was_right(source):
+            made.path.unlink(missing_ok=True)
+            return None
+        self._note(complaints, [source])
+        stretch.path.unlink(missing_ok=True)
+        return made
+
     def _write(
         self,
         arguments: list[str],
@@ -124,13 +147,16 @@ class Muxer:
         ways = ["-c", "copy", "-c:s", "mov_text", *_REPEATABLE, *_tags(streams, target)]
         command = [*arguments, *ways, "-f", _MUXERS[target], name]
         ended = self.ffmpeg.run(command, self.folder, self.check, size)
-        if ended.words.strip():
-            self.notes.append(f"ffmpeg said: {last_words(ended.words)}")
-        if any(source.has_others for source in sources):
-            self.notes.append("what is neither picture nor sound (timed metadata) is left out")
+        self._note(ended.words, sources)
         for source in sources:  # what is joined needs the disk no more
             (self.folder / source.file.name).unlink(missing_ok=True)
         return Stretch(self.folder / name, target)
+
+    def _note(self, complaints: str, sources: Sequence[Source]) -> None:
+        if complaints.strip():
+            self.notes.append(f"ffmpeg said: {last_words(complaints)}")
+        if any(source.has_others for source in sources):
+            self.notes.append("what is neither picture nor sound (timed metadata) is left out")
 
     def _offsets(self, sources: Sequence[Source]) -> list[float]:
         """How much later than the first each source begins. Without this ffmpeg would let them all
@@ -149,6 +175,15 @@ def _source(stretch: Stretch, file: Input, probed: Probed, track: Track) -> Sour
     if stretch.container not in _TIMED:
         return Source(file, probed, track, stretch.start_s)
     return Source(file, probed, track, probed.start_s - stretch.clock_s)
+
+
+def _was_right(source: Source) -> bool:
+    """Whether a picture and all that sounds, in an MP4 that needs no word more, is what would have
+    been chosen."""
+    if not source.probed.of("video"):
+        return False
+    streams = [stream for _, stream in mapped_streams([source])]
+    return fits_mp4(streams) and not _tags(streams, _MP4)
 
 
 def file_of(path: Path, container: Container) -> Input:

@@ -198,6 +198,11 @@ _SOUND = re.compile(r", (\d+) Hz, ([^,]+)")
 _START = re.compile(r"^ *Duration: [^,]*, start: (-?[\d.]+)", re.MULTILINE)
 
 
+def told_of_input(words: str) -> Probed:
+    """What it says of its one input."""
+    return _read(_of_inputs(words))
+
+
 def _of_inputs(words: str) -> str:
     """What stands before «Output #0»: after it the same lines tell of what is written."""
     return words.partition("\nOutput #0")[0]

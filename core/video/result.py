@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from core.errors import Malformed, Mismatch
 from core.model.plan import Container, Segment, Track, TrackKind
 from core.video.ffmpeg import Input
+from core.video.index import indexed
 from core.video.join import Joined, Stretch
 from core.video.mux import file_of
 from core.video.probe import Probed, Prober, Stream
@@ -39,12 +40,13 @@ def examine(file: Stretch, tracks: Sequence[Joined], prober: Prober, *, muxed: b
     """Look at `file`, which was made of `tracks`, by ffmpeg (`muxed`) or as they are. Raises
     `Mismatch` (`missing_stream`, `duration_mismatch`) when it is not what they promise."""
     media = file_of(file.path, file.container)
-    probed = prober.look(media)
+    is_indexed = muxed and file.container is Container.FMP4
+    probed = (indexed(file.path) if is_indexed else None) or prober.look(media)
     _check_streams(probed, [track.track for track in tracks])
     notes: list[str] = []
 
     def told(stream: Stream) -> float:
-        if muxed and file.container is Container.FMP4 and stream.end_s is not None:
+        if is_indexed and stream.end_s is not None:
             return stream.end_s - probed.start_s  # an MP4 by ffmpeg has an index of all packets
         return prober.measured_s(media, stream)
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import compileall
 import os
 import subprocess
 import sys
@@ -52,9 +53,17 @@ class Servers:
 
 
 def environment(**more: str) -> dict[str, str]:
-    """The person's own settings stay out."""
+    """The person's own settings stay out, and so does what keeps Python from keeping byte-code: an
+    installed program has it, and compiling ours anew took 0.35 s of each start."""
     plain = {name: value for name, value in os.environ.items() if not name.startswith("HEADRACE_")}
+    plain.pop("PYTHONDONTWRITEBYTECODE", None)
     return plain | {"PYTHONPATH": str(ROOT)} | more
+
+
+def compile_ours() -> None:
+    """As an installation does, so that the first run is like the others."""
+    for package in ("core", "actors"):
+        compileall.compile_dir(ROOT / package, quiet=2)
 
 
 def bare(load: Load, origin: Origin, folder: Path) -> Cost:

@@ -12,13 +12,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 from core.clock import SystemClock
-from core.manifests import Origin, build_plan, choose, parse, read_wanted
+from core.manifests import ByteRange, Origin, build_plan, choose, parse, read_wanted
 from core.model.ids import feed_id, media_id, post_id
 from core.model.post import MediaKind
 from core.model.task import ManifestPayload
@@ -129,12 +129,16 @@ def planned(film: Film) -> StagedVideo:
         post=post_id("feed", URL),
         feed=feed_id("feed", URL),
     )
-    plan = build_plan(origin, choice, read_wanted(offer, choice, _unasked))
+    plan = build_plan(origin, choice, read_wanted(offer, choice, _unasked, _no_span))
     return StagedVideo(source="feed", payload=payload, plan=plan)
 
 
 def _unasked(url: str) -> tuple[bytes, str]:
     raise AssertionError(f"{url}: the manifest has no other")
+
+
+def _no_span(urls: Sequence[str], part: ByteRange) -> bytes:
+    raise AssertionError(f"{urls}: the manifest names no index ({part})")
 
 
 def _put(store: Store, film: Film) -> None:

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
-from scripts.bench.crawls import Load, Servers, embedded, on_rabbitmq
+from scripts.bench.crawls import Load, Servers, compile_ours, embedded, on_rabbitmq
 from scripts.bench.measure import Cost, Origin
 from scripts.servers.process import ServerTrouble, free_port
 from scripts.servers.rabbitmq import Ports, RabbitNode
@@ -36,6 +36,7 @@ def work_folder(*, keep: bool) -> Iterator[Path]:
 
 def our_ways(stack: ExitStack, work: Path, *, with_rabbitmq: bool) -> dict[str, Way]:
     """Headrace in one process, and on servers that end with `stack`."""
+    compile_ours()
     ways: dict[str, Way] = {"embedded": embedded}
     if not with_rabbitmq:
         return ways

@@ -101,6 +101,11 @@ def half_got(store: Path) -> list[str]:
     return list(Store.look(store, clock=FakeClock()).staging.media())
 
 
+def in_place(store: Path) -> int:
+    """How many pieces are."""
+    return sum(1 for _ in store.glob("staging/*/*.pieces/000*"))
+
+
 # --- the whole way ---
 
 
@@ -156,7 +161,8 @@ def test_an_encrypted_video_killed_at_any_piece_goes_on_to_the_same_frames(
     with Started(
         "crawl", address, "--to", "store", *LOOPBACK, *FAST, "--concurrency", "1", cwd=tmp_path
     ) as run:
-        until(lambda: bool(site.asked(stuck)))
+        # The next piece is asked for while the one before is being put in its place.
+        until(lambda: bool(site.asked(stuck)) and in_place(tmp_path / "store") == index)
         run.kill()
     before = len(site.requests)
     after = crawl(address, tmp_path)
