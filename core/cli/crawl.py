@@ -57,7 +57,7 @@ class Wishes:
     "--concurrency",
     type=click.IntRange(min=1, max=_MOST_THREADS),
     metavar="C",
-    help=f"Media got at a time. Default: {DEFAULT_CONCURRENCY}.",
+    help=f"Media asked for at a time. Default: {DEFAULT_CONCURRENCY}.",
 )
 @click.option(
     "--max-height",

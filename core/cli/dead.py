@@ -18,6 +18,7 @@ from core.cli.wording import count, printable, table
 from core.queue import dead_letters
 from core.queue.dead_letters import Letter, Requeued
 from core.settings import Settings
+from core.steps.reopened import Telling
 from core.steps.trigger import submitted
 
 _HEAD = ("id", "reason", "status", "attempts", "last failure", "subject")
@@ -134,7 +135,7 @@ def requeue(
                 chosen.selection,
                 # No older than any purge: what a person requeues now, no earlier purge means.
                 reopen=lambda task: submitted(app.reopen(task), app.store, app.clock),
-                publisher=app.publisher,
+                publisher=Telling(app.publisher, app.ledger),
                 dry_run=dry_run,
             )
             _tell_requeued(source, done, dry_run=dry_run)

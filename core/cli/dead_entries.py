@@ -94,9 +94,9 @@ def _entry(letter: Letter) -> Entry:
 def ends(given: Settings, chosen: Selected, limit: int) -> Iterator[Entry]:
     """What the store says, at most `limit`."""
     store = Store.look(given.store, clock=SystemClock())
-    dead_ends = (end for end in store.media.all() if end.state is not EndState.GOT)
-    for end in dead_ends:
-        if chosen.covers(end):
+    found = map(store.media.newest, store.sums.without_file())
+    for end in found:
+        if end is not None and end.state is not EndState.GOT and chosen.covers(end):
             yield _entry_of(end)
             limit -= 1
             if limit == 0:

@@ -10,17 +10,18 @@ from functools import partial
 from typing import TextIO
 
 import click
-from dramatiq import Worker
 from dramatiq.errors import QueueJoinTimeout
 
 from core.app import App
 from core.assemble import embedded_app, use
 from core.cli.census import Census
-from core.cli.feeding import Feeding, Order, orders
+from core.cli.feeding import Feeding, orders
 from core.cli.interrupts import EXIT_INTERRUPTED, Interrupts
+from core.cli.leftovers import Order
 from core.cli.lines import Lines
 from core.cli.patience import Patience
 from core.cli.progress import Gauge, Screen, Watch
+from core.cli.prompt_worker import PromptWorker
 from core.cli.report import JsonLine, Report
 from core.cli.stranding import Stranding
 from core.cli.summary import Summary
@@ -37,8 +38,8 @@ from core.steps.trigger import Feed
 
 EXIT_MISSING = 1
 _SPARE_THREADS = 2  # a source's slots are fewer than the threads
+_COMMITTING = 1.5  # threads a slot: what is fetched is committed while the next is asked for
 _LOOK_S = 0.25  # between looks at the meters
-_POLL_MS = 50  # how late a thread may notice the end: 200 made each run 0.3 s longer
 _ENDING_MS = 30_000  # for what is in hand after Ctrl-C
 
 
@@ -99,9 +100,7 @@ class EmbeddedRun:
         importlib.import_module("actors")  # declares them on the app's broker
         self._app.broker.add_middleware(self._patience)
         self._app.broker.add_middleware(self._stranding)
-        worker = Worker(
-            self._app.broker, worker_threads=self._threads(given), worker_timeout=_POLL_MS
-        )
+        worker = PromptWorker(self._app.broker, worker_threads=self._threads(given))
         feeding = Feeding(self._app, given, self._census, retry_dead=self._retry_dead)
         feeding.start()
         worker.start()
@@ -116,7 +115,7 @@ class EmbeddedRun:
         slots = (
             self._app.settings.source(source).concurrency or 1 for source in _sources_of(given)
         )
-        return sum(slots) + _SPARE_THREADS
+        return int(sum(slots) * _COMMITTING) + _SPARE_THREADS
 
     def _wait(self, feeding: Feeding, given: Sequence[Order], screen: Screen) -> None:
         gauge = self._gauge(given)
@@ -197,10 +196,10 @@ def _screen(stream: TextIO, app: App) -> Screen:
         from core.cli.bars import Bars  # noqa: PLC0415 - 30 ms of start where nobody looks
 
         return Bars(stream)
-    root = app.store.root
+    before = len(f"{app.store.root}/")
 
     def named(end: MediaEnd) -> str | None:
         path = app.store.library.named(end)
-        return path.relative_to(root).as_posix() if path else None
+        return str(path)[before:] if path else None
 
     return Lines(stream, named)

@@ -1,40 +1,30 @@
-"""Gives a run its work: of each source first what earlier runs left, then its feeds.
+"""Gives a run its work: of each source first what earlier runs left, then its feeds; these go in
+earlier where there is much to look through.
 
-In this order nothing that the run itself finds, or sees fail, is taken for a leftover. What is
-given stays below the low-water mark, so that a million leftovers never lie in memory; a source that
-is full, since it is slow or paused, holds up no other."""
+What is given stays below the low-water mark, so that a million leftovers never lie in memory; a
+source that is full, since it is slow or paused, holds up no other."""
 
 from __future__ import annotations
 
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from core.app import App
 from core.cli.census import Census
-from core.cli.progress import recognise
+from core.cli.leftovers import Leftovers, Order
 from core.errors import HeadraceError
-from core.model.task import Task
-from core.model.walk import FeedRecord
 from core.ports import Copy
-from core.steps.actions import published_by
 from core.steps.depths import open_depth
-from core.steps.trigger import Feed, listed, offer, trigger
+from core.steps.reopened import Telling
+from core.steps.trigger import Feed, trigger
 
 logger = logging.getLogger(__name__)
 
 _WINDOW = 200  # tasks published together
+_LOOKED_THROUGH = 10_000  # old media, half a second's work, before what there is goes out
 _PAUSE_S = 0.2  # between looks at a full source
 _SILENT_S = 5.0  # that one is waited for before a word is said of it
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """A feed and the task that reads it on."""
-
-    feed: FeedRecord
-    task: Task
 
 
 def orders(app: App, feeds: Iterable[Feed]) -> list[Order]:
@@ -65,6 +55,7 @@ class Feeding:
         self._retry_dead = retry_dead
         self._say = say
         self._depth = open_depth(app.depths, app.ledger)
+        self._publisher = Telling(app.publisher, app.ledger)
         self._thread = threading.Thread(target=self._run, name="headrace-feeding", daemon=True)
         self._error: BaseException | None = None
 
@@ -91,7 +82,8 @@ class Feeding:
                 if supply not in fed:
                     self._say_why(supply)
             for supply in fed:
-                self._app.publisher.publish(supply.window or supply.feeds)
+                if due := supply.take():
+                    self._publisher.publish(due)
                 supply.advance()
             supplies = [supply for supply in supplies if not supply.over]
             if supplies and not fed:
@@ -104,14 +96,18 @@ class Feeding:
             self._error = error
 
     def _supply(self, orders: Sequence[Order]) -> _Supply:
-        leftovers = (copy for order in orders for copy in self._left_of(order))
-        return _Supply(
-            orders[0].feed.source, [Copy(order.task) for order in orders], _windows(leftovers)
-        )
+        # All are made before the first is looked at: what is read meanwhile is nobody's leftover.
+        leftovers = [
+            Leftovers(self._app, order, self._census, retry_dead=self._retry_dead)
+            for order in orders
+        ]
+        offers = (offer for one in leftovers for offer in one.offers())
+        feeds = [Copy(order.task) for order in orders]
+        return _Supply(orders[0].feed.source, feeds, _windows(offers))
 
     def _has_room(self, supply: _Supply) -> bool:
         """Whether little of its source is open; a feed itself is always let in."""
-        if supply.window is None:
+        if not supply.needs_room:
             return not self._app.stop.is_set()
         return self._depth(supply.source) < self._app.settings.backpressure.low_water
 
@@ -128,45 +124,41 @@ class Feeding:
             f"{low_water:,} are (headrace status)"
         )
 
-    def _left_of(self, order: Order) -> Iterator[Copy]:
-        """What a feed's earlier pages list and nobody has; counts the rest as known or failed."""
-        for payload in listed(self._app.store, order.feed.feed):
-            if self._app.stop.is_set():
-                return
-            if not self._census.find(payload.media):
-                continue
-            copy = offer(
-                self._app.store,
-                order.feed.source,
-                payload,
-                max_attempts=self._app.settings.retries.max_attempts,
-                retry_dead=self._retry_dead,
-            )
-            if copy is None:
-                recognise(self._census, self._app.store, payload.media)
-            else:
-                yield published_by(order.task, copy)
-
 
 class _Supply:
     """What one source is yet to be given: windows of leftovers, then its feeds."""
 
     def __init__(self, source: str, feeds: list[Copy], leftovers: Iterator[list[Copy]]) -> None:
         self.source = source
-        self.feeds = feeds
+        self._feeds = feeds
         self._leftovers = leftovers
-        self.window = next(leftovers, None)
-        self.over = False
+        self._window = next(leftovers, None)
         self.waits_since: float | None = None
         self.is_told = False
+
+    @property
+    def needs_room(self) -> bool:
+        """Whether leftovers are due."""
+        return bool(self._window)
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing is left to be given."""
+        return self._window is None and not self._feeds
+
+    def take(self) -> list[Copy]:
+        """What is due. A window that took long to find, so that it is not full, lets the feeds in:
+        nobody waits for their news while a million old media are looked through."""
+        due = self._window or []
+        if len(due) < _WINDOW:
+            due, self._feeds = [*due, *self._feeds], []
+        return due
 
     def advance(self) -> None:
         """What was due is published."""
         self.waits_since = None
-        if self.window is None:
-            self.over = True
-        else:
-            self.window = next(self._leftovers, None)
+        if self._window is not None:
+            self._window = next(self._leftovers, None)
 
 
 def _by_source(orders: Iterable[Order]) -> Iterable[list[Order]]:
@@ -176,11 +168,13 @@ def _by_source(orders: Iterable[Order]) -> Iterable[list[Order]]:
     return grouped.values()
 
 
-def _windows(copies: Iterator[Copy]) -> Iterator[list[Copy]]:
+def _windows(offers: Iterable[Copy | None]) -> Iterator[list[Copy]]:
+    """Full ones, and what there is each time that many were looked through for it."""
     window: list[Copy] = []
-    for copy in copies:
-        window.append(copy)
-        if len(window) == _WINDOW:
+    for looked, copy in enumerate(offers, 1):
+        if copy is not None:
+            window.append(copy)
+        if len(window) == _WINDOW or looked % _LOOKED_THROUGH == 0:
             yield window
             window = []
     if window:

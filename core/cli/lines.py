@@ -56,7 +56,7 @@ class Lines:
 def page_line(page: WalkPage) -> str:
     """`page     3: 40 media, 12 new posts`, and what on it gave no media."""
     line = (
-        f"page     {page.page}: {count(len(page.media), 'media', 'media')}, "
+        f"page     {page.page}: {count(len(page.media) + page.known_media, 'media', 'media')}, "
         f"{count(page.new_posts, 'new post')}"
     )
     if not page.skipped:

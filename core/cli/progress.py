@@ -83,6 +83,9 @@ def _whoever_looks() -> AbstractContextManager[None]:
 
 def recognise(census: Census, store: Store, media: str) -> None:
     """Count a media that a run before this one ended, if one did."""
+    if store.media.was_got_at_once(media):
+        census.recognise(media, Standing.KNOWN)
+        return
     end = store.media.newest(media)
     if end is None or (end.state is not EndState.GOT and is_reopened(store, end)):
         return

@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Self, TextIO
 
 from core.cli.census import STANDINGS, Census, Standing
@@ -14,14 +15,14 @@ from core.cli.progress import is_reopened
 from core.model.addresses import strike
 from core.model.end import EndState, Failure, MediaEnd, VideoRecord
 from core.model.post import MediaKind
-from core.model.task import ImagePayload, ManifestPayload
-from core.model.walk import FeedRecord, Walk, WalkEnd, WalkState
+from core.model.task import MediaPayload
+from core.model.walk import FeedRecord, PageOutline, Walk, WalkEnd, WalkState
 from core.settings import Settings
 from core.steps.page import INCOMPLETE
-from core.steps.trigger import listed
 from core.store.store import Store
 
 NOT_FINISHED = "not_finished"  # the reason of a media that has no end yet
+_GOT = (Standing.DONE, Standing.KNOWN)
 FEWER_NAMED = 20  # posts of a feed that show fewer media than they announce
 
 
@@ -29,7 +30,7 @@ FEWER_NAMED = 20  # posts of a feed that show fewer media than they announce
 class MediaReport:
     """How a media stands at the end of a run."""
 
-    url: str  # struck out
+    url: str  # struck out; empty, and the kind any, of what was got where nobody asks for details
     kind: MediaKind
     standing: Standing
     failure: Failure | None = None
@@ -89,6 +90,27 @@ class Totals:
         return self.failed == 0 and self.standings[Standing.INCOMPLETE] == 0
 
 
+@dataclass(frozen=True)
+class _Page:
+    """A page that was read; more of it than its outline only where that is asked for."""
+
+    store: Store
+    walk: Walk
+    outline: PageOutline
+    secret_names: tuple[str, ...]
+
+    @property
+    def media(self) -> Iterator[str]:
+        """The ids of what it shows."""
+        return (one.media for one in self.outline.media)
+
+    @cached_property
+    def payloads(self) -> dict[str, MediaPayload]:
+        """What it says of each."""
+        page = self.store.walks.page(self.walk.feed, self.walk.walk, self.outline.page)
+        return {payload.media: payload for payload in page.media} if page else {}
+
+
 class Report:
     """Reads a store once for a run over `feeds`. With `details` every media's file is looked up,
     else only what is missing."""
@@ -113,7 +135,7 @@ class Report:
     def _feed(self, record: FeedRecord, walk: Walk) -> FeedReport:
         gone = fewer = 0
         named: list[str] = []
-        for page in self._store.walks.pages(record.feed, walk.walk):
+        for page in self._store.walks.outlines(record.feed, walk.walk):
             gone += page.gone_at_source
             told = [one for one in page.skipped if one.reason.startswith(INCOMPLETE)]
             fewer += len(told)
@@ -128,22 +150,27 @@ class Report:
         """Every media of the feeds' walks, each once."""
         for record in records:
             secret_names = tuple(self._settings.source(record.source).secret_query)
-            for payload in listed(self._store, record.feed):
-                if self._census.tell(payload.media):
-                    yield self._standing(payload, secret_names)
+            for walk in self._store.walks.all(record.feed):
+                for outline in self._store.walks.outlines(record.feed, walk.walk):
+                    yield from self._page(_Page(self._store, walk, outline, secret_names))
 
-    def _standing(
-        self, payload: ImagePayload | ManifestPayload, secret_names: tuple[str, ...]
-    ) -> MediaReport:
-        url = strike(payload.url, secret_names)
-        counted = self._census.standing(payload.media)
-        if not self._details and counted in (Standing.DONE, Standing.KNOWN):
-            return MediaReport(url, payload.media_kind, counted)
-        end = self._store.media.newest(payload.media)
+    def _page(self, page: _Page) -> Iterator[MediaReport]:
+        for media in page.media:
+            if self._census.tell(media):
+                counted = self._census.standing(media)
+                if counted in _GOT and not self._details:
+                    yield MediaReport("", MediaKind.IMAGE, counted)
+                else:
+                    yield self._standing(media, counted, page)
+
+    def _standing(self, media: str, counted: Standing | None, page: _Page) -> MediaReport:
+        end = self._store.media.newest(media)
         if end is not None and end.state is EndState.GOT:
             standing = Standing.DONE if counted is Standing.DONE else Standing.KNOWN
             return self._got(end, standing)
         if end is None or is_reopened(self._store, end):
+            payload = page.payloads[media]
+            url = strike(payload.url, page.secret_names)
             return MediaReport(url, payload.media_kind, Standing.INCOMPLETE)
         standing = STANDINGS[end.state]
         return MediaReport(end.url, end.kind, standing, end.failure, video=end.video)

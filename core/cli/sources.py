@@ -18,7 +18,7 @@ from core.ports import OpenWork, Standing
 from core.queue.depth import Depth
 from core.queue.lanes import lanes_of
 from core.settings import Settings
-from core.store.sums import Tally
+from core.store.sum_lines import Tally
 
 
 @dataclass(frozen=True, slots=True)

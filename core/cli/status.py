@@ -96,7 +96,8 @@ def status(
     state         open, slowed, blocked (it asked us to wait), paused (`headrace resume`)
 
     A source whose media lie on many hosts is open while one of them is slowed or blocked: each such
-    host has a line of its own below the table.
+    host has a line of its own below the table. A block ends by itself; of one that is so long that
+    it may be a mistake of the source's, a line says how to end it.
 
     With --store only that folder is asked, as for a store that `headrace crawl` fills: no RabbitMQ,
     no Redis; dead then counts media that ended without their file.

@@ -11,7 +11,8 @@ import click
 from core.app import App
 from core.assemble import rabbitmq_app
 from core.cli.census import Census
-from core.cli.feeding import Feeding, Order, orders
+from core.cli.feeding import Feeding, orders
+from core.cli.leftovers import Order
 from core.cli.options import settings_options
 from core.cli.wording import printable, table
 from core.errors import BrokerDown

@@ -37,7 +37,9 @@ class Walk(_Frozen):
 
 class WalkPage(_Frozen):
     """`walks/FEED/WALK/000001.json`: created exclusively, after the page's tasks and its next page
-    are confirmed. Holds its media whole, so that what is unfinished can be published anew."""
+    are confirmed. Holds its media whole, so that what is unfinished can be published anew; those of
+    known posts are held by the page that first showed them, or a list that is read each night would
+    be written each night."""
 
     format: int = 1
     walk: str
@@ -49,15 +51,37 @@ class WalkPage(_Frozen):
     newest_first: bool = False  # «nothing new» on it may end the walk
     posts: tuple[str, ...] = ()  # post ids
     new_posts: int = 0  # not known from an earlier completed walk
+    new_so_far: int | None = None  # the same, of all pages up to here; None: not counted then
     empty_run: int = 0  # pages in a row up to here without a post
     known_run: int = 0  # posts in a row up to here that are known and not pinned
     nothing_new: bool = False  # so many of them that the walk may end
     gone_at_source: int = 0  # media that its posts showed before and no longer do
     media: tuple[MediaPayload, ...] = ()
+    known_media: int = 0  # shown on it too, and held by the page of an earlier completed walk
     skipped: tuple[Skipped, ...] = ()
     notes: tuple[str, ...] = ()
     submitted_ms: int | None = None  # of the task that read it, and so of all that it published
     read_at: Moment
+
+
+class MediaOutline(BaseModel):
+    """Of a media on a page, which it is."""
+
+    model_config = ConfigDict(frozen=True)
+
+    media: str
+
+
+class PageOutline(BaseModel):
+    """Of a page's record, what is asked of every page at each run."""
+
+    model_config = ConfigDict(frozen=True)
+
+    format: int = 1
+    page: int
+    gone_at_source: int = 0
+    media: tuple[MediaOutline, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
 
 
 class WalkState(StrEnum):

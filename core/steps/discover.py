@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import io
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import BinaryIO
@@ -30,20 +30,23 @@ from core.sources.adapter import Adapter, Completes, PageInput
 from core.sources.body import CUT_REASONS
 from core.sources.one_media import is_file
 from core.steps.actions import Action, Publish
-from core.steps.asking import going_on, page_input
+from core.steps.asking import going_on, page_input, page_request
 from core.steps.closing import closing
 from core.steps.depths import OpenDepth
 from core.steps.gate import Gate, Marks, held_s
 from core.steps.page import (
+    checkpoint,
     ending_of,
     known_run,
+    new_so_far,
     only_known,
     with_missing_told,
     without_secrets,
 )
 from core.steps.passing_over import passed_over
+from core.steps.reopened import Reopened
 from core.steps.run import Run
-from core.steps.shown import shown, tasked
+from core.steps.shown import due_of, held_by, shown, tasked
 from core.steps.wish import wish_of
 from core.store.posts import Seen
 from core.store.store import Store
@@ -65,6 +68,7 @@ class DiscoverStep:
     clock: Clock
     stop_after_known: Callable[[str], int]  # by source: known posts in a row that end a walk
     slow_down: Callable[[Asked, float], None]  # a source that asks for a pause gets it
+    reopened: Reopened  # what a person sent on its way again
     gate: Gate = field(default_factory=Gate)
 
     def __call__(self, run: Run) -> Iterator[Action]:
@@ -73,13 +77,16 @@ class DiscoverStep:
         assert isinstance(payload, DiscoverPayload)  # noqa: S101 - the lane says so
         walk = self.store.walks.get(payload.feed, payload.walk)
         if walk is None:
+            if self.store.walks.is_superseded(payload.feed, payload.walk):
+                return
             raise errors.Malformed(
                 f"walk {payload.walk} of feed {payload.feed} is not in this store: was it moved?",
                 reason="unknown_walk",
             )
         page = self.store.walks.page(payload.feed, payload.walk, payload.page)
         if page is not None and self._was_dropped(run.task, page):
-            yield Publish(tuple(self._copies(run.task, payload, page)))
+            due = due_of(self.store, page.media)
+            yield Publish(tuple(self._copies(run.task, payload, page, due)))
         if self.store.walks.end_of(payload.feed, payload.walk) is None:
             yield from self._go_on(run, payload, page)
         yield from self._again(run.task, payload, walk)
@@ -103,8 +110,11 @@ class DiscoverStep:
                 found = self._read(run, payload)
             except errors.HeadraceError as error:
                 found = passed_over(run.task, payload, error)
-            page, on_their_way = self._record(run.task, payload, found)
-            yield Publish(tuple(self._copies(run.task, payload, page, on_their_way)))
+            page, due = self._record(run.task, payload, found)
+            due = self.reopened.wanted(run.task.source, payload.feed, page.media, due)
+            copies = tuple(self._copies(run.task, payload, page, due))
+            yield Publish(copies)
+            self.reopened.published(run.task, copies)
             yield page
         end = closing(page, payload, now=self.clock.now())
         if end is not None:
@@ -157,7 +167,7 @@ class DiscoverStep:
     def _open(
         self, run: Run, payload: DiscoverPayload, chosen: Adapter, terms: SourceTerms
     ) -> Iterator[tuple[PageInput, Visit | None]]:
-        request = chosen.request(payload.address, payload.cursor)
+        request = page_request(chosen, payload.address, payload.cursor)
         if request is None:
             with self.store.walks.open_body(payload.feed, payload.walk) as stream:
                 yield self._from_body(stream, payload), None
@@ -198,40 +208,47 @@ class DiscoverStep:
 
     def _record(
         self, task: Task, payload: DiscoverPayload, page: FeedPage
-    ) -> tuple[WalkPage, frozenset[str]]:
-        """The page's record, and those of its media that are on their way since an earlier walk.
-        None is where nothing of the source was open since: they were lost, with RabbitMQ or by a
-        purge, whatever else was published after that moment, by this walk or for another feed."""
+    ) -> tuple[WalkPage, dict[str, int]]:
+        """The page's record, and those of its media that are to be got, by generation. Not those
+        that are on their way since an earlier walk. None is where nothing of the source was open
+        since: they were lost, with RabbitMQ or by a purge, whatever else was published after that
+        moment, by this walk or for another feed."""
         seen = self.store.posts.put_page(
             page.posts, source=task.source, feed=payload.feed, walk=payload.walk
         )
         before = self.store.walks.page(payload.feed, payload.walk, payload.page - 1)
         run = known_run(before.known_run if before else 0, page.posts, seen)
+        new_posts = sum(one is not Seen.KNOWN for one in seen)
         wish = wish_of(self.terms(task.source))
         on_their_way: frozenset[str] = frozenset()
         if not self.store.walks.are_lost(payload.feed, task.source):
             on_their_way = tasked(self.store, task.source, payload.feed, page.posts, seen)
+        media = shown(task.source, payload.feed, page.posts, wish)
+        due = due_of(self.store, media, on_their_way)
+        held = held_by(task.source, page.posts, seen) | due.keys()
         record = WalkPage(
             walk=payload.walk,
             feed=payload.feed,
             page=payload.page,
             cursor=payload.cursor,
             next_cursor=page.cursor,
-            checkpoint=_checkpoint(payload, before),
+            checkpoint=checkpoint(payload, before),
             newest_first=page.newest_first,
             posts=tuple(post.id(task.source) for post in page.posts),
-            new_posts=sum(one is not Seen.KNOWN for one in seen),
+            new_posts=new_posts,
+            new_so_far=new_so_far(new_posts, before, payload.page),
             empty_run=0 if page.posts else 1 + (before.empty_run if before else 0),
             known_run=run,
             nothing_new=only_known(page.posts, seen) and run >= self.stop_after_known(task.source),
             gone_at_source=self._gone_at_source(task.source, payload, page, seen),
-            media=shown(task.source, payload.feed, page.posts, wish),
+            media=tuple(one for one in media if one.media in held),
+            known_media=sum(one.media not in held for one in media),
             skipped=page.skipped,
             notes=page.notes,
             submitted_ms=task.origin_ms,
             read_at=self.clock.now(),
         )
-        return record, on_their_way
+        return record, due
 
     def _gone_at_source(
         self, source: str, payload: DiscoverPayload, page: FeedPage, seen: Sequence[Seen]
@@ -247,12 +264,10 @@ class DiscoverStep:
         task: Task,
         payload: DiscoverPayload,
         page: WalkPage,
-        on_their_way: frozenset[str] = frozenset(),
+        due: Mapping[str, int],
     ) -> Iterator[Copy]:
         for found in page.media:
-            generation = self.store.media.open_generation(found.media)
-            if generation == 1 and found.media in on_their_way:
-                continue  # once more at each reading, they would fill their source with copies
+            generation = due.get(found.media)
             if generation is not None:
                 yield Copy(
                     media_task(
@@ -267,14 +282,6 @@ class DiscoverStep:
             update={"page": payload.page + 1, "cursor": page.next_cursor}
         )
         return Copy(discover_task(task.source, following, max_attempts=self.max_attempts))
-
-
-def _checkpoint(payload: DiscoverPayload, before: WalkPage | None) -> str | None:
-    """The cursor of the last page whose number is a power of two: comparing the next cursor with it
-    finds every loop, however long, without reading all earlier pages (Brent)."""
-    if payload.page & (payload.page - 1) == 0:
-        return payload.cursor or payload.address
-    return before.checkpoint if before else None
 
 
 def _parse(chosen: Adapter, page_input: PageInput) -> FeedPage:

@@ -41,6 +41,21 @@ def ending_of(page: WalkPage, payload: DiscoverPayload) -> str | None:
     return None
 
 
+def checkpoint(payload: DiscoverPayload, before: WalkPage | None) -> str | None:
+    """The cursor of the last page whose number is a power of two: comparing the next cursor with it
+    finds every loop, however long, without reading all earlier pages (Brent)."""
+    if payload.page & (payload.page - 1) == 0:
+        return payload.cursor or payload.address
+    return before.checkpoint if before else None
+
+
+def new_so_far(new_posts: int, before: WalkPage | None, page: int) -> int | None:
+    """How many posts of the walk were news up to this page; None where nobody counted before."""
+    if before is None:
+        return new_posts if page == 1 else None
+    return None if before.new_so_far is None else before.new_so_far + new_posts
+
+
 def known_run(run: int, posts: Sequence[Post], seen: Sequence[Seen]) -> int:
     """How many posts in a row, up to a page's last, are known from an earlier completed walk; `run`
     were so up to the page before. Pinned ones stand where their age would not put them: they say

@@ -5,10 +5,35 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from io import FileIO
 from pathlib import Path
 
 _BLOCK_BYTES = 64 * 1024
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+
+
+def read(path: Path) -> bytes:
+    """The whole content of a file."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        blocks = [os.read(descriptor, os.fstat(descriptor).st_size + 1)]
+        while blocks[-1]:
+            blocks.append(os.read(descriptor, _BLOCK_BYTES))
+    finally:
+        os.close(descriptor)
+    return b"".join(blocks)
+
+
+def write_new(path: Path, chunks: Iterable[bytes], mode: int, *, durable: bool) -> None:
+    """Write a file that nobody else has. By a bare descriptor: a file object asks what it is and
+    whether a child inherits it, two more system calls."""
+    descriptor = os.open(path, _NEW, mode)
+    try:
+        for block in joined(chunks):
+            write_all(descriptor, block)
+        if durable:
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def sync(path: Path, mode: int | None = None) -> None:
@@ -36,8 +61,8 @@ def joined(chunks: Iterable[bytes]) -> Iterator[bytes]:
         yield b"".join(waiting)
 
 
-def write_all(file: FileIO, block: bytes) -> None:
+def write_all(descriptor: int, block: bytes) -> None:
     """A disk that is nearly full takes less than it is given."""
     rest = memoryview(block)
     while rest:
-        rest = rest[file.write(rest) :]
+        rest = rest[os.write(descriptor, rest) :]

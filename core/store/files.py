@@ -11,7 +11,6 @@ import os
 import stat
 from collections.abc import Collection, Iterable
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -59,12 +58,8 @@ class Disk:
 
     def read(self, path: Path) -> bytes | None:
         """The whole content; None when there is no such file."""
-        with (
-            self.told("read", path),
-            suppress(FileNotFoundError),
-            path.open("rb", buffering=0) as file,
-        ):
-            return file.readall()
+        with self.told("read", path), suppress(FileNotFoundError):
+            return blocks.read(path)
         return None
 
     def open(self, path: Path) -> BinaryIO | None:
@@ -182,13 +177,8 @@ class Disk:
         """Write a new file that has no name of its own yet. Nothing of it stays if that fails."""
         path = self.paths.unnamed / f"{self.writer}-{next(self._numbers)}"
         try:
-            # Unbuffered: looking for a terminal and a position costs two system calls a file.
-            opener = partial(os.open, mode=mode)
-            with self.told("write", path), open(path, "xb", buffering=0, opener=opener) as file:
-                for block in blocks.joined(chunks):
-                    blocks.write_all(file, block)
-                if durable:
-                    os.fsync(file.fileno())
+            with self.told("write", path):
+                blocks.write_new(path, chunks, mode, durable=durable)
         except BaseException:
             self.discard(path)
             raise

@@ -5,11 +5,13 @@ An id comes out of a message and is not believed: whatever could leave its folde
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from pathlib import Path
 
 from core.errors import Refused
 
 _PLAIN = re.compile(r"[A-Za-z0-9_-]{1,100}")
+_KEPT = 256  # paths
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -66,10 +68,14 @@ class Paths:
         self.unnamed = root / "staging" / "unnamed"  # files that have no name yet, and rubbish
         self.library = root / "library"  # names for people
         self.sums = root / "sums"  # checksum lists, one per writer
+        self.merged = root / "sums" / "merged.json"  # what of them is in SHA256SUMS
         self.repeats = root / "repeats"  # which posts the same bytes were filed for; made when used
         self.admissions = root / "admissions"  # who lets a video in; made when used
         self.all_idle = root / "idle"  # when nothing of a source was open; made when used
         self.checksums = root / "SHA256SUMS"  # the merged list, for `sha256sum -c`
+        # What a commit asks for twice is made once: a path costs as much as three system calls.
+        self.object = lru_cache(_KEPT)(self._object)
+        self.end = lru_cache(_KEPT)(self._end)
 
     def folders(self) -> tuple[Path, ...]:
         """Every folder that an open store has."""
@@ -84,14 +90,14 @@ class Paths:
             self.sums,
         )
 
-    def object(self, sha256: str) -> Path:
+    def _object(self, sha256: str) -> Path:
         """The original bytes with that digest."""
         digest(sha256)
         return Path(f"{self.objects}/{sha256[:2]}/{sha256[2:4]}/{sha256}")
 
     def repeats_of(self, source: str, sha256: str) -> Path:
         """Which posts of a source this object was filed for, and others that begin like it."""
-        return Path(f"{self.repeats}/{plain(source)}/{digest(sha256)[:3]}")
+        return Path(f"{self.repeats}/{plain(source)}/{digest(sha256)[:4]}")
 
     def admission(self, source: str) -> Path:
         """What is held by whoever lets a video of a source in."""
@@ -101,7 +107,7 @@ class Paths:
         """Its time is the last at which nothing of a source was open."""
         return self.all_idle / plain(source)
 
-    def end(self, media: str, generation: int) -> Path:
+    def _end(self, media: str, generation: int) -> Path:
         """How one generation of a media ended."""
         return Path(f"{self.all_media}/{plain(media)[:2]}/{media}.{generation}.json")
 

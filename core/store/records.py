@@ -36,6 +36,18 @@ def encode_compact(record: BaseModel) -> bytes:
 def decode(kind: type[Model], path: Path, content: bytes) -> Model:
     """Read a record. Raises `StorageDown` naming the file when it is damaged or newer than we."""
     try:
+        record = kind.model_validate_json(content)  # in one go: a third of what two steps take
+    except ValidationError:
+        return _decode_slowly(kind, path, content)
+    if getattr(record, "format", FORMAT) > FORMAT:
+        return _decode_slowly(kind, path, content)
+    return record
+
+
+def _decode_slowly(kind: type[Model], path: Path, content: bytes) -> Model:
+    """The same step by step, to say what is wrong; and for a lone surrogate, which only Python's
+    own reader takes."""
+    try:
         value = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise _damaged(path, str(error)) from error
@@ -51,6 +63,19 @@ def decode(kind: type[Model], path: Path, content: bytes) -> Model:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(part) for part in first["loc"]) or "record"
         raise _damaged(path, f"{place}: {first['msg']}") from error
+
+
+def read_part(disk: Disk, path: Path, kind: type[Model]) -> Model | None:
+    """Of a long record those fields that `kind` has, in a fifth of the time; None when there is no
+    such file. `kind` ignores all others, but for `format`."""
+    content = disk.read(path)
+    if content is None:
+        return None
+    try:
+        part = kind.model_validate_json(content)
+    except ValidationError:  # also where a text holds half a character, which JSON may escape
+        return decode(kind, path, content)
+    return part if getattr(part, "format", FORMAT) <= FORMAT else decode(kind, path, content)
 
 
 def read(disk: Disk, path: Path, kind: type[Model]) -> Model | None:

@@ -6,12 +6,15 @@ from __future__ import annotations
 
 import logging
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
+from itertools import groupby
 from pathlib import Path
 
 from core.errors import StorageDown
 from core.model.end import MediaEnd
 from core.store.files import Disk
+from core.store.sorting import sorted_lines
 
 logger = logging.getLogger(__name__)
 
@@ -20,8 +23,8 @@ _ENOUGH = 1000  # posts that are noted of one object: no limit is higher
 
 
 class Repeats:
-    """`repeats/SOURCE/abc`: a line «object media post» for each media that was filed, in the file
-    of the first digits of the object's digest."""
+    """`repeats/SOURCE/abcd`: a line «object media post» for each media that was filed, in the file
+    of the first digits of the object's digest: of ten million media, a file has 150 lines."""
 
     def __init__(self, disk: Disk) -> None:
         self._disk = disk
@@ -45,18 +48,40 @@ class Repeats:
 
     def repair(self, ends: Iterable[MediaEnd], sources: Collection[str]) -> int:
         """Note what is missing of the media of `sources` that were got as plain files; how many
-        there are."""
+        there are. Each file is read once, however many media there are."""
         filed = 0
-        for end in ends:
-            if end.source in sources and end.file is not None and end.video is None:
-                self.note(end.file.sha256, source=end.source, media=end.media, post=end.post)
-                filed += 1
+
+        def told() -> Iterator[bytes]:
+            nonlocal filed
+            for end in ends:
+                if end.source in sources and end.file is not None and end.video is None:
+                    filed += 1
+                    line = f"{end.file.sha256} {end.media} {end.post}"
+                    yield f"{self._path(end.source, end.file.sha256)}\0{line}\n".encode()
+
+        by_file = groupby(
+            sorted_lines(told(), self._disk.paths.unnamed), lambda line: line.partition(b"\0")[0]
+        )
+        for path, lines in by_file:
+            self._complete(Path(path.decode()), (line.partition(b"\0")[2] for line in lines))
         return filed
 
+    def _complete(self, path: Path, lines: Iterable[bytes]) -> None:
+        noted = set((self._disk.read(path) or b"").split(b"\n"))
+        of_object = Counter(map(_object, noted))
+        missing = []
+        for line in map(bytes.rstrip, lines):
+            if line not in noted and of_object[_object(line)] < _ENOUGH:
+                of_object[_object(line)] += 1
+                missing.append(line.decode())
+        if missing:
+            self._append(path, "\n".join(missing))
+
     def _noted(self, path: Path, sha256: str) -> Iterator[tuple[str, str]]:
-        """Media and post of every whole line about the object; what a crash tore is no line."""
+        """Media and post of every whole line about the object; what a crash tore is no line. Most
+        objects are in no line, and then none is looked at."""
         content, wanted = self._disk.read(path) or b"", sha256.encode()
-        for line in content.split(b"\n"):
+        for line in content.split(b"\n") if wanted in content else ():
             if line.startswith(wanted) and (found := _LINE.fullmatch(line)) is not None:
                 yield found[2].decode(), found[3].decode()
 
@@ -69,3 +94,7 @@ class Repeats:
 
     def _path(self, source: str, sha256: str) -> Path:
         return self._disk.paths.repeats_of(source, sha256)
+
+
+def _object(line: bytes) -> bytes:
+    return line.partition(b" ")[0]

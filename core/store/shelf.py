@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
+from collections.abc import Iterable
 from pathlib import Path
 
 from core.store.files import Disk
@@ -47,17 +48,22 @@ def owner(name: str) -> str:
     return match[1] if match else ""
 
 
-def partials(disk: Disk, shelf: Path, ident: str, *, make: bool = False) -> list[str]:
-    """The names of all partials of `ident`, a media or a piece; with `make`, the shelf is there
-    afterwards."""
-    names = [name for name in disk.names(shelf, make=make) if name.startswith(ident + ".")]
+def names_of(disk: Disk, shelf: Path, ident: str, *, make: bool = False) -> list[str]:
+    """What is there of `ident`, a media or a piece; with `make`, the shelf is there afterwards."""
+    begin = ident + "."
+    return [name for name in disk.names(shelf, make=make) if name.startswith(begin)]
+
+
+def partials(names: Iterable[str]) -> list[str]:
+    """Which of these names are partials'."""
     return [name for name in names if _suffix(name) in _OF_PARTIALS]
 
 
 def clear_partials(disk: Disk, shelf: Path, ident: str) -> None:
     """Remove the partials of `ident`, everybody's. Bytes go before the answer beside them: no bytes
     ever stand beside a wrong one."""
-    for name in sorted(partials(disk, shelf, ident), key=lambda name: name.endswith(VALIDATORS)):
+    staged = partials(names_of(disk, shelf, ident))
+    for name in sorted(staged, key=lambda name: name.endswith(VALIDATORS)):
         disk.remove(shelf / name)
 
 

@@ -12,7 +12,7 @@ from core.errors import StorageDown
 from core.model.partial import Validators
 from core.store import records, shelf
 from core.store.files import Disk
-from core.store.shelf import COPYING, HANDED, PART, VALIDATORS
+from core.store.shelf import COPYING, HANDED, PART, PIECES, VALIDATORS
 
 logger = logging.getLogger(__name__)
 
@@ -32,6 +32,7 @@ class StagedPartial:
         self.path = _with(stem, PART)
         self.validators = validators
         self.alone = alone  # nobody else had left anything of the media
+        self.has_pieces = False  # it is known as a video in pieces
         self._removed = False
 
     def keep(self, validators: Validators) -> None:
@@ -94,10 +95,13 @@ class Staging:
         """The partial of a media for the one writer that holds `token`: what was handed over in
         good order, else a copy of the most that others left, else an empty one."""
         stem = self._paths.staging(media, shelf.token_name(token))
-        staged = shelf.partials(self._disk, stem.parent, media, make=True)
+        names = shelf.names_of(self._disk, stem.parent, media, make=True)
+        staged = shelf.partials(names)
         if staged and stem.name + PART not in staged:
             self._inherit(stem, staged)
-        return self._ready(stem) if staged else StagedPartial(self._disk, stem, None, alone=True)
+        partial = self._ready(stem) if staged else StagedPartial(self._disk, stem, None, alone=True)
+        partial.has_pieces = media + PIECES in names
+        return partial
 
     def media(self) -> Iterator[str]:
         """Every media of which something is staged, be it one piece's partial."""
@@ -186,7 +190,7 @@ class Staging:
 
 
 def _with(stem: Path, suffix: str) -> Path:
-    return stem.with_name(stem.name + suffix)
+    return Path(f"{stem}{suffix}")
 
 
 def _validators(disk: Disk, path: Path) -> Validators | None:

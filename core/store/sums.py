@@ -1,5 +1,6 @@
 """Checksum lists, one per writer, append-only and never synced; merged into SHA256SUMS on demand.
-Derived: a list that a crash cut short is made again from the records of media/."""
+Derived: a list that a crash cut short is made again from the records of media/. Read as streams,
+and what was counted once is not read again: a store may have many million lines."""
 
 from __future__ import annotations
 
@@ -8,79 +9,39 @@ import fcntl
 import itertools
 import logging
 import os
-import re
 import secrets
 import threading
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
-from enum import Enum, auto
+from collections.abc import Iterable, Iterator
+from copy import copy
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, assert_never
+from typing import BinaryIO
+
+from pydantic import BaseModel, ConfigDict
 
 from core.errors import StorageDown
-from core.model.end import EndState, MediaEnd
+from core.model.end import MediaEnd
+from core.store import records
 from core.store.files import Disk
-from core.store.media import Media, counted
+from core.store.media import Media
+from core.store.sorting import sorted_lines
+from core.store.sum_lines import Line, Tally, encode, lines_of
+from core.store.sum_lists import CLOSED, REPLACES, SUFFIX, Lists, Standing
 
 logger = logging.getLogger(__name__)
 
-_SUFFIX = ".tsv"
-_CLOSED = b"closed\n"  # the last line of a list whose writer ended in good order
-_REPLACES = b"replaces\t"  # the first line of a list made again: the lists it stands for
-_LINE = re.compile(
-    r"([+-])\t([a-z0-9_-]+)\t(got|dead|incomplete|refused)\t"
-    r"([0-9]+)\t([0-9a-f]{64}|-)\t([\w-]+)\t([0-9]+)\n"
-)
-_SHARE_BYTES = 16 * 1024**2  # of lists, whose digests are sorted together: about 20 MB of memory
 _MANY = 64  # lists of writers that ended, past which they are made one
 
 
-class _Line(NamedTuple):
-    """`+ source state bytes sha256 media generation`: an end that counts from now on; `-`: one that
-    no longer does, because a newer one of the same media follows."""
+class _Merged(BaseModel):
+    """`sums/merged.json`: what SHA256SUMS was made of."""
 
-    sign: str
-    source: str
-    state: EndState
-    size_bytes: int
-    sha256: str  # "-" where nothing was got
-    media: str
-    generation: int
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
-
-@dataclass(slots=True)
-class Tally:
-    """What became of a source's media, each counted by the end that counts."""
-
-    got: int = 0
-    dead: int = 0
-    refused: int = 0
-    incomplete: int = 0
-    bytes: int = 0  # of what was got, equal bytes counted for each media
-
-    def add(self, line: _Line) -> None:
-        """Count one line."""
-        by = 1 if line.sign == "+" else -1
-        match line.state:
-            case EndState.GOT:
-                self.got += by
-                self.bytes += by * line.size_bytes
-            case EndState.DEAD:
-                self.dead += by
-            case EndState.REFUSED:
-                self.refused += by
-            case EndState.INCOMPLETE:
-                self.incomplete += by
-            case _ as never:
-                assert_never(never)
-
-
-class _Standing(Enum):
-    """Whether a list's writer is still at work, and how it ended if not."""
-
-    LIVING = auto()
-    CLOSED = auto()
-    BROKEN = auto()
+    format: int = 1
+    lists: dict[str, int]  # how far each was read
+    tallies: dict[str, Tally]
+    size_bytes: int  # of SHA256SUMS as it was made
+    modified_ns: int
 
 
 class Sums:
@@ -90,6 +51,7 @@ class Sums:
         self._disk = disk
         self._paths = disk.paths
         self._media = media
+        self._lists = Lists(disk)
         self._lock = threading.Lock()
         self._list: BinaryIO | None = None
         self._torn = False
@@ -110,9 +72,9 @@ class Sums:
             if end.generation > 1:
                 earlier = self._media.ends(end.media)
                 ends = [old for old in earlier if old.generation < end.generation] + ends
-            lines = _lines(ends, {end.generation})
+            lines = lines_of(ends, {end.generation})
             with self._lock, self._disk.told("append to", self._paths.sums):
-                self._write(b"".join(map(_encode, lines)))
+                self._write(b"".join(map(encode, lines)))
         except StorageDown as error:
             self._torn = True
             logger.warning("media %s is not in the checksum list yet: %s", end.media, error)
@@ -137,7 +99,7 @@ class Sums:
         if os.fstat(begun.fileno()).st_size == 0:
             self._disk.remove(self._paths.sums / Path(begun.name).name)
         else:
-            begun.write(_CLOSED)
+            begun.write(CLOSED)
 
     def _write(self, content: bytes) -> None:
         if self._list is None:
@@ -149,7 +111,7 @@ class Sums:
 
     def _begun(self) -> BinaryIO:
         """A new list, locked before it has a name, so that it is never seen without its writer."""
-        name = f"{self._disk.writer}-{secrets.token_hex(4)}{_SUFFIX}"
+        name = f"{self._disk.writer}-{secrets.token_hex(4)}{SUFFIX}"
         unnamed = self._paths.unnamed / name
         begun = unnamed.open("xb", buffering=0)
         try:
@@ -164,46 +126,116 @@ class Sums:
     # --- all lists together ---
 
     def merge(self) -> Path:
-        """Write SHA256SUMS: one line for each object, sorted, for `sha256sum -c` in the root. Lists
-        that crashes cut short are made again first."""
-        standings = {path: self._standing(path) for path in self._lists()}
-        ended = [path for path in standings if standings[path] is not _Standing.LIVING]
-        if _Standing.BROKEN in standings.values():
-            self.rebuild()
+        """Write SHA256SUMS: one line for each object, sorted, for `sha256sum -c` in the root. What
+        lists that crashes cut short lack is added first. Where no list has a line more than last
+        time, it stands as it is."""
+        standings = {path: self._lists.standing(path) for path in self._lists.all()}
+        ended = [path for path in standings if standings[path] is not Standing.LIVING]
+        if Standing.BROKEN in standings.values():
+            missing = self._lines_of_records(self._noted(standings))
+            self._replace(ended, itertools.chain(self._lists.lines(ended), missing))
         elif len(ended) > _MANY:
-            self._replace(ended, self._lines_in(ended))
-        self._disk.replace(self._paths.checksums, map(self._checksum, self._digests()))
+            self._replace(ended, self._lists.lines(ended))
+        if not self._is_merged():
+            self._merge()
         return self._paths.checksums
 
     def rebuild(self) -> None:
         """Make one list, from the records, of all that no living writer has in its own. An end
         that is written meanwhile may be tallied twice, until the next time."""
-        lists = self._lists()
-        ended = [path for path in lists if self._standing(path) is not _Standing.LIVING]
+        lists = self._lists.all()
+        ended = [path for path in lists if self._lists.standing(path) is not Standing.LIVING]
         living = [path for path in lists if path not in ended]
-        noted = {(line.media, line.generation) for line in self._lines_in(living)}
-        self._replace(ended, self._lines_of_records(noted))
+        self._replace(ended, self._lines_of_records(self._noted(living)))
 
     def is_whole(self) -> bool:
         """Whether no list was cut short by a crash: then a tally is exact."""
-        return all(self._standing(path) is not _Standing.BROKEN for path in self._lists())
+        return all(self._lists.standing(path) is not Standing.BROKEN for path in self._lists.all())
 
     def tally(self) -> dict[str, Tally]:
         """Per source, what became of its media, as far as the lists tell."""
-        tallies: dict[str, Tally] = {}
-        for line in self._lines_in(self._lists()):
+        tallies, read_to = self._counted()
+        for line in self._lists.lines(self._lists.all(), read_to):
             tallies.setdefault(line.source, Tally()).add(line)
         return tallies
 
-    def _replace(self, ended: Iterable[Path], lines: Iterable[_Line]) -> None:
+    def without_file(self) -> Iterator[str]:
+        """The media that may have ended without their file, sorted: by the lists, of which few
+        lines tell of such; where these do not tell all, every media."""
+        lists = self._lists.all()
+        if not lists or not self.is_whole():
+            yield from self._media.ids()
+            return
+        told = (
+            line for line in self._lists.lines(lists) if line.sha256 == "-" and line.sign == "+"
+        )
+        for media in sorted_lines(f"{line.media}\n".encode() for line in told):
+            yield media.decode().rstrip()
+
+    def _merge(self) -> None:
+        tallies: dict[str, Tally] = {}
+        read_to: dict[str, int] = {}
+        digests = self._digests(tallies, read_to)
+        self._disk.replace(self._paths.checksums, map(self._checksum, digests))
+        made = self._disk.stat(self._paths.checksums)
+        assert made is not None  # noqa: S101 - it was just made
+        merged = _Merged(
+            lists=read_to,
+            tallies=tallies,
+            size_bytes=made.st_size,
+            modified_ns=made.st_mtime_ns,
+        )
+        self._disk.replace(self._paths.merged, [records.encode(merged)], durable=False)
+
+    def _digests(self, tallies: dict[str, Tally], read_to: dict[str, int]) -> Iterator[bytes]:
+        """The digest of each object once, sorted. Counts on the way."""
+
+        def passing() -> Iterator[bytes]:
+            for line in self._lists.lines(self._lists.all(), read_to):
+                tallies.setdefault(line.source, Tally()).add(line)
+                if line.sha256 != "-":
+                    yield f"{line.sha256}\n".encode()
+
+        return sorted_lines(passing(), self._paths.unnamed)
+
+    def _is_merged(self) -> bool:
+        """Whether SHA256SUMS is as it was made, of just the lists that there are now."""
+        merged = self._merged()
+        made = self._disk.stat(self._paths.checksums)
+        if merged is None or made is None:
+            return False
+        is_own = (made.st_size, made.st_mtime_ns) == (merged.size_bytes, merged.modified_ns)
+        sizes = self._lists.sizes()
+        ends = {name: {read, read + len(CLOSED)} for name, read in merged.lists.items()}
+        return is_own and sizes.keys() == ends.keys() and all(sizes[x] in ends[x] for x in ends)
+
+    def _counted(self) -> tuple[dict[str, Tally], dict[str, int]]:
+        """What was counted when the lists were last merged, and how far each was read then. Lists
+        only grow; where one is gone or is shorter, all are to be read."""
+        merged = self._merged()
+        if merged is None:
+            return {}, {}
+        sizes = self._lists.sizes()
+        if any(sizes.get(name, 0) < read for name, read in merged.lists.items()):
+            return {}, {}
+        return {name: copy(one) for name, one in merged.tallies.items()}, dict(merged.lists)
+
+    def _merged(self) -> _Merged | None:
+        try:
+            return records.read(self._disk, self._paths.merged, _Merged)
+        except StorageDown:
+            logger.debug("%s was torn by a crash and does not count", self._paths.merged)
+            return None
+
+    def _replace(self, ended: Iterable[Path], lines: Iterable[Line]) -> None:
         """Put `lines` in the place of lists. The new list says which: from then on these count no
         more, also if a crash keeps them from being removed."""
         names = [path.name for path in ended]
-        head = _REPLACES + "\t".join(names).encode() + b"\n"
-        content = itertools.chain([head], map(_encode, lines), [_CLOSED])
+        head = REPLACES + "\t".join(names).encode() + b"\n"
+        content = itertools.chain([head], map(encode, lines), [CLOSED])
         file = self._disk.write_unnamed(content)
         try:
-            name = f"{self._disk.writer}-{secrets.token_hex(4)}{_SUFFIX}"
+            name = f"{self._disk.writer}-{secrets.token_hex(4)}{SUFFIX}"
             self._disk.place(file, self._paths.sums / name)
         finally:
             self._disk.discard(file)
@@ -211,89 +243,26 @@ class Sums:
         for name in names:
             self._disk.remove(self._paths.sums / name)
 
-    def _lines_of_records(self, noted: Collection[tuple[str, int]]) -> Iterator[_Line]:
-        for media in self._media.ids():
-            ends = list(self._media.ends(media))
-            missing = {end.generation for end in ends if (media, end.generation) not in noted}
-            yield from _lines(ends, missing)
+    def _noted(self, living: Iterable[Path]) -> Iterator[tuple[str, int]]:
+        """Media and generations that the lists have, sorted."""
+        told = (f"{one.media}\t{one.generation}\n".encode() for one in self._lists.lines(living))
+        for line in sorted_lines(told, self._paths.unnamed):
+            media, generation = line.decode().split("\t")
+            yield media, int(generation)
 
-    def _digests(self) -> Iterator[bytes]:
-        """The digest of each object once, sorted; in shares that are read one after the other, so
-        that a million take no more memory than the first."""
-        lists = self._lists()
-        sizes = (found.st_size for path in lists if (found := self._disk.stat(path)) is not None)
-        shares = 1 + sum(sizes) // _SHARE_BYTES
-        for share in range(shares):
-            got = (bytes.fromhex(x.sha256) for x in self._lines_in(lists) if x.sha256 != "-")
-            yield from sorted({d for d in got if int.from_bytes(d[:4]) * shares >> 32 == share})
-
-    def _lists(self) -> list[Path]:
-        """Every list that counts."""
-        names = self._disk.names(self._paths.sums)
-        lists = [self._paths.sums / name for name in sorted(names) if name.endswith(_SUFFIX)]
-        replaced = {name for path in lists for name in self._replaced(path)}
-        return [path for path in lists if path.name not in replaced]
-
-    def _replaced(self, path: Path) -> list[str]:
-        file = self._disk.open(path)
-        if file is None:
-            return []
-        with file, self._disk.told("read", path):
-            head = file.readline()
-        if not head.startswith(_REPLACES):
-            return []
-        return head.removeprefix(_REPLACES).decode(errors="replace").split()
-
-    def _standing(self, path: Path) -> _Standing:
-        file = self._disk.open(path)
-        if file is None:
-            return _Standing.CLOSED
-        with file, self._disk.told("read", path):
-            try:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return _Standing.LIVING
-            file.seek(max(0, os.fstat(file.fileno()).st_size - len(_CLOSED)))
-            return _Standing.CLOSED if file.read() == _CLOSED else _Standing.BROKEN
-
-    def _lines_in(self, lists: Iterable[Path]) -> Iterator[_Line]:
-        """Every whole line; what a crash tore is no line."""
-        for path in lists:
-            file = self._disk.open(path)
-            if file is None:
-                continue
-            with file, self._disk.told("read", path):
-                yield from filter(None, map(_decode, file))
+    def _lines_of_records(self, noted: Iterator[tuple[str, int]]) -> Iterator[Line]:
+        """What the records say beside what is noted. Both come in the order of the media, and of
+        what is noted no record is read."""
+        following = next(noted, None)
+        for media, generations in self._media.ended_generations():
+            has: set[int] = set()
+            while following is not None and following[0] <= media:
+                has |= {following[1]} if following[0] == media else set()
+                following = next(noted, None)
+            if generations - has:
+                yield from lines_of(self._media.ends(media), generations - has)
 
     def _checksum(self, digest: bytes) -> bytes:
-        path = self._paths.object(digest.hex()).relative_to(self._paths.root)
-        return f"{digest.hex()}  {path}\n".encode()
-
-
-def _lines(ends: Iterable[MediaEnd], wanted: Collection[int]) -> Iterator[_Line]:
-    """What the `wanted` generations change about which end of a media counts."""
-    before: MediaEnd | None = None
-    for end in ends:
-        after = counted(before, end)
-        if after is end and end.generation in wanted:
-            if before is not None:
-                yield _line("-", before)
-            yield _line("+", end)
-        before = after
-
-
-def _line(sign: str, end: MediaEnd) -> _Line:
-    size_bytes, sha256 = (end.file.size_bytes, end.file.sha256) if end.file else (0, "-")
-    return _Line(sign, end.source, end.state, size_bytes, sha256, end.media, end.generation)
-
-
-def _encode(line: _Line) -> bytes:
-    return "\t".join(map(str, line)).encode() + b"\n"
-
-
-def _decode(line: bytes) -> _Line | None:
-    found = _LINE.fullmatch(line.decode(errors="replace"))
-    if found is None:
-        return None
-    sign, source, state, size_bytes, sha256, media, generation = found.groups()
-    return _Line(sign, source, EndState(state), int(size_bytes), sha256, media, int(generation))
+        sha256 = digest.decode().rstrip()
+        path = self._paths.object(sha256).relative_to(self._paths.root)
+        return f"{sha256}  {path}\n".encode()

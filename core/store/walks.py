@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
 import re
 from collections.abc import Iterator
@@ -12,16 +13,19 @@ from pathlib import Path
 from typing import BinaryIO
 
 from core.errors import StorageDown, TooLarge
-from core.model.walk import Walk, WalkEnd, WalkPage, WalkState
+from core.model.walk import PageOutline, Walk, WalkEnd, WalkPage, WalkState
 from core.store import records
 from core.store.files import Disk
 from core.store.paths import number
+
+logger = logging.getLogger(__name__)
 
 _CHUNK = 1024 * 1024
 _STAMP = "%Y%m%dT%H%M%S%f"
 _ID = re.compile(r"[0-9]{8}T[0-9]{12}")
 _MAX_REMEMBERED = 10_000  # closed walks whose end is remembered
 _MAX_BROKEN = 100  # walks in a row, beyond which no completed one is looked for
+_LOOKED_BACK = 4  # walks, of which some may have told nothing new
 _WALK, _CLOSED, _AGAIN, _BODY = "walk.json", "closed.json", "again", "body"
 
 
@@ -46,6 +50,7 @@ class Walks:
             self._share_body(walk)  # before the walk is there: an open walk has its body
             path = self._paths.walk(feed, walk.walk) / _WALK
             self._disk.create_exclusive(path, records.encode(walk))
+            self._forget_newsless(feed)
             return walk, False
 
     def newest(self, feed: str) -> Walk | None:
@@ -82,11 +87,44 @@ class Walks:
             wanted = newest + timedelta(microseconds=1)
         return wanted.strftime(_STAMP)
 
+    def _forget_newsless(self, feed: str) -> None:
+        """Remove walks that told nothing new, but for the one that was opened last and the newest
+        complete one: a feed that is asked each quarter of an hour would leave four files each time.
+        No post is known by such a walk, and what it shows is held by earlier ones. What a crash
+        leaves of one goes the next time; a disk that does not let go of it costs no reading."""
+        complete = self._newest_complete(feed)
+        for walk in self._ids(feed)[-1 - _LOOKED_BACK : -1]:
+            is_needed = complete is not None and walk == complete.walk
+            try:
+                if not is_needed and self._has_no_news(feed, walk):
+                    self._forget(feed, walk)
+            except StorageDown as error:
+                logger.warning("walk %s of feed %s stays: %s", walk, feed, error)
+
+    def _has_no_news(self, feed: str, walk: str) -> bool:
+        if self.get(feed, walk) is None:
+            return True  # half removed
+        state, last = self._state(feed, walk), self.last_page(feed, walk)
+        if last is None:
+            return state is WalkState.BROKEN
+        return state is not None and last.new_so_far == 0
+
+    def _forget(self, feed: str, walk: str) -> None:
+        """What makes it a walk goes first: no half of it counts."""
+        folder = self._paths.walk(feed, walk)
+        self._disk.remove(folder / _WALK)
+        self._disk.remove_tree(folder)
+
     # --- reading ---
 
     def get(self, feed: str, walk: str) -> Walk | None:
         """A walk by its id; None for an unknown one."""
         return records.read(self._disk, self._paths.walk(feed, walk) / _WALK, Walk)
+
+    def is_superseded(self, feed: str, walk: str) -> bool:
+        """Whether the feed has a walk that was opened after `walk`, which may be forgotten."""
+        newest = self.newest(feed)
+        return newest is not None and newest.walk > walk
 
     def all(self, feed: str) -> Iterator[Walk]:
         """Every walk of the feed, oldest first."""
@@ -106,10 +144,22 @@ class Walks:
             if record is not None:
                 yield record
 
+    def outlines(self, feed: str, walk: str) -> Iterator[PageOutline]:
+        """The same, in little: for whoever asks little of many pages."""
+        for page in self._page_numbers(feed, walk):
+            path = self._paths.page(feed, walk, page)
+            outline = records.read_part(self._disk, path, PageOutline)
+            if outline is not None:
+                yield outline
+
     def last_page(self, feed: str, walk: str) -> WalkPage | None:
         """The recorded page with the highest number, without reading the others."""
         numbers = self._page_numbers(feed, walk)
         return self.page(feed, walk, numbers[-1]) if numbers else None
+
+    def last_number(self, feed: str, walk: str) -> int:
+        """The highest number of a recorded page; 0 before the first."""
+        return max(self._page_numbers(feed, walk), default=0)
 
     def _page_numbers(self, feed: str, walk: str) -> list[int]:
         names = self._disk.names(self._paths.walk(feed, walk))
@@ -171,14 +221,19 @@ class Walks:
             path.touch()
             os.utime(path, (now, now))
 
+    def idle_at(self, source: str) -> float | None:
+        """Unix time when nothing of `source` was open; None where that was never seen."""
+        idle = self._disk.stat(self._paths.idle(source))
+        return idle.st_mtime if idle is not None else None
+
     def are_lost(self, feed: str, source: str) -> bool:
         """Whether nothing of `source` was open at a moment after the feed's last completed walk:
         what that one had published, and what still has no end, was on its way no more."""
-        idle = self._disk.stat(self._paths.idle(source))
-        if idle is None:
+        idle_at = self.idle_at(source)
+        if idle_at is None:
             return False
         newest = self._newest_complete(feed)
-        return newest is not None and newest.closed_at < idle.st_mtime
+        return newest is not None and newest.closed_at < idle_at
 
     def _newest_complete(self, feed: str) -> WalkEnd | None:
         for walk in reversed(self._ids(feed)[-_MAX_BROKEN:]):

@@ -72,9 +72,46 @@ def test_a_video_that_was_mended_is_incomplete_no_more(census: Census):
     assert (before, census.holed) == (1, 0)
 
 
+def test_a_media_on_two_old_pages_is_to_be_seen_to_once(census: Census):
+    assert census.scan("a")
+    assert not census.scan("a")
+    assert census.counts()[Standing.INCOMPLETE] == 1
+
+
+def test_a_media_that_a_new_page_showed_first_is_to_be_seen_to_all_the_same(census: Census):
+    census.find("a")
+
+    assert census.scan("a")
+
+
+def test_what_this_run_ended_is_no_leftover_however_it_ended(census: Census):
+    census.find("a")
+    census.settle("a", Standing.FAILED)
+    census.settle("b", Standing.DONE)
+
+    assert not census.scan("a")
+    assert not census.scan("b")
+
+
+def test_what_failed_before_and_is_tried_again_is_open(census: Census):
+    census.find("a")
+    census.recognise("a", Standing.FAILED)
+    census.reopen("a")
+
+    assert census.standing("a") is Standing.INCOMPLETE
+    assert census.holed == 0
+
+
+def test_what_this_run_ended_is_not_opened_by_an_older_page(census: Census):
+    census.settle("a", Standing.FAILED)
+    census.reopen("a")
+
+    assert census.standing("a") is Standing.FAILED
+
+
 MOVES = st.lists(
     st.tuples(
-        st.sampled_from(["find", "settle", "recognise", "tell"]),
+        st.sampled_from(["find", "settle", "recognise", "tell", "scan", "reopen"]),
         st.sampled_from("abc"),
         st.sampled_from(Standing),
     ),

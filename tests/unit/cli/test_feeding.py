@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from core.app import App
+from core.cli import feeding
 from core.cli.census import Census, Standing
 from core.cli.feeding import Feeding, orders
 from core.errors import StorageDown
@@ -208,3 +209,99 @@ def test_two_feeds_of_a_source_go_after_the_leftovers_of_both(
     Feeding(app, given, census, retry_dead=False).feed()
 
     assert [copy.task.kind for copy in copies] == [Kind.IMAGE, Kind.DISCOVER, Kind.DISCOVER]
+
+
+# --- a million old media ---
+
+
+def many_pages(app: App, count: int) -> None:
+    walk = a_walk(app.store, 1, state=None)
+    write_end(app.store, got_end(1))
+    for number in range(2, count + 1):
+        read_page(app.store, walk, number, number)
+        write_end(app.store, got_end(number))
+    close(app.store, walk, WalkState.COMPLETE)
+
+
+def test_a_feed_does_not_wait_while_many_old_pages_are_looked_through(
+    app: App, census: Census, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(feeding, "_LOOKED_THROUGH", 3)
+    many_pages(app, 20)
+    order = orders(app, [FEED])
+    read: list[int] = []
+    outlines = app.store.walks.outlines
+    monkeypatch.setattr(
+        app.store.walks,
+        "outlines",
+        lambda *which: (read.append(one.page) or one for one in outlines(*which)),
+    )
+    begun_after: list[int] = []
+    monkeypatch.setattr(EmbeddedQueue, "publish", lambda *_: begun_after.append(len(read)))
+    Feeding(app, order, census, retry_dead=False).feed()
+
+    assert begun_after == [3]
+    assert census.counts()[Standing.KNOWN] == 20
+
+
+def test_what_the_run_itself_reads_is_no_leftover(
+    app: App, census: Census, monkeypatch: pytest.MonkeyPatch
+):
+    """The feed goes in early, and its pages come while the older ones are looked through."""
+    monkeypatch.setattr(feeding, "_LOOKED_THROUGH", 1)
+    walk = a_walk(app.store, 1, state=None)
+    given = orders(app, [FEED])
+
+    def publish(_queue: EmbeddedQueue, window: list[Copy]) -> None:
+        copies.extend(window)
+        if any(copy.task.kind is Kind.DISCOVER for copy in window):
+            read_page(app.store, walk, 2, 2)
+
+    copies: list[Copy] = []
+    monkeypatch.setattr(EmbeddedQueue, "publish", publish)
+    Feeding(app, given, census, retry_dead=False).feed()
+
+    media = [copy.task.payload.media for copy in copies if copy.task.kind is Kind.IMAGE]
+    assert media == [payload(1).media]
+
+
+def test_a_known_media_costs_one_look_at_its_record(
+    app: App, census: Census, monkeypatch: pytest.MonkeyPatch
+):
+    a_walk(app.store, *range(100))
+    for number in range(100):
+        write_end(app.store, got_end(number))
+    given = orders(app, [FEED])
+    done: list[str] = []
+    monkeypatch.setattr(app.store._disk, "before", lambda what, path: done.append(what))
+    monkeypatch.setattr(EmbeddedQueue, "publish", lambda *_: None)
+    Feeding(app, given, census, retry_dead=False).feed()
+
+    assert census.counts()[Standing.KNOWN] == 100
+    assert len(done) < 100 + 10
+
+
+def test_an_old_page_is_read_whole_only_for_what_is_open(
+    app: App, census: Census, monkeypatch: pytest.MonkeyPatch
+):
+    walk = a_walk(app.store, 1, 2, state=None)
+    read_page(app.store, walk, 2, 3, 4)
+    close(app.store, walk, WalkState.COMPLETE)
+    for number in (1, 3):
+        write_end(app.store, got_end(number))
+    write_end(app.store, dead_end(2))
+    given = orders(app, [FEED])
+    whole: list[int] = []
+    page = app.store.walks.page
+    monkeypatch.setattr(
+        app.store.walks, "page", lambda *which: whole.append(which[-1]) or page(*which)
+    )
+    monkeypatch.setattr(EmbeddedQueue, "publish", lambda *_: None)
+    Feeding(app, given, census, retry_dead=False).feed()
+
+    assert whole == [2]
+    assert census.counts() == {
+        Standing.KNOWN: 2,
+        Standing.FAILED: 1,
+        Standing.INCOMPLETE: 1,
+    }

@@ -221,3 +221,16 @@ def test_a_feed_that_was_never_read_lacks_nothing(app: App, census: Census):
     [told] = Report(app.store, app.settings, census).feeds([RECORD])
 
     assert (told.end, told.fewer, told.gone_at_source) == (None, 0, 0)
+
+
+def test_what_was_got_is_counted_without_a_look_at_its_page_or_its_record(
+    app: App, census: Census, monkeypatch: pytest.MonkeyPatch
+):
+    a_walk(app.store, *range(100))
+    for number in range(100):
+        census.settle(payload(number).media, Standing.DONE, 1)
+    read: list[Path] = []
+    monkeypatch.setattr(app.store._disk, "before", lambda _what, path: read.append(path))
+
+    assert len(reports(app, census, details=False)) == 100
+    assert len(read) < 10

@@ -120,7 +120,7 @@ def test_a_host_that_said_slower_is_told_while_its_source_is_open(tmp_path: Path
     said = "\n".join(told(found))
 
     assert "open but for the hosts below" in said
-    assert re.search(r"(?m)^feed/127.0.0.1: blocked for (9 min 5\d|10 min 0) s, then 50 %$", said)
+    assert re.search(r"(?m)^feed/127.0.0.1: blocked for (9 min \d+|10 min 0) s, then 50 %$", said)
     assert [host.slowdowns for host in found.sources[0].budget.hosts] == [1]
 
 

@@ -40,3 +40,14 @@ def test_what_the_log_has_not_told_is_told_whole(world: World, capsys):
 
     assert run(["submit", "https://press.example/rss"]) == 1
     assert capsys.readouterr().err == f"headrace: {WHY}\n"
+
+
+def test_an_address_that_its_adapter_refuses_is_not_submitted(world: World, capsys):
+    Path("headrace.toml").write_text(
+        '[sources.keeper]\nadapter = "bilibili"\n[feeds.read]\nsource = "keeper"\n'
+        'address = "https://www.bilibili.com/read/cv1"\n'
+    )
+
+    assert run(["submit", "read"]) == 2
+    assert "feeds.read.address: https://www.bilibili.com/read/cv1" in capsys.readouterr().err
+    assert world.publisher.published == []

@@ -350,3 +350,13 @@ def test_a_page_that_was_cut_is_asked_for_again_and_does_not_break_the_walk(read
         reading.perform(reading.trigger())
 
     assert caught.value.reason == "truncated"
+
+
+def test_a_page_whose_address_its_adapter_refuses_ends_its_walk_and_is_not_left_for_ever(reading):
+    reading.serve_pages([["a"]])
+    task = reading.trigger()
+    other = {"adapter": "bilibili", "address": "https://www.bilibili.com/read/cv1"}
+    payload = task.payload.model_copy(update=other)
+
+    with pytest.raises(errors.Permanent, match="no address of Bilibili that can be read"):
+        reading.perform(task.model_copy(update={"payload": payload}))

@@ -135,3 +135,36 @@ def test_a_record_is_json_for_people(media, tmp_path):
 
     assert record["format"] == 1
     assert record["state"] == "got"
+
+
+# --- asked of a million ---
+
+
+def test_what_was_got_at_once_is_told_by_its_record(media):
+    media.end(got(title='"state": "got",\n"state": "dead",'))
+
+    assert media.was_got_at_once(MEDIA)
+
+
+@pytest.mark.parametrize("state", [one for one in EndState if one is not EndState.GOT])
+def test_what_ended_otherwise_was_not_got_at_once_whatever_its_title_says(media, state):
+    media.end(dead(state=state, title='\n "state": "got",\n'))
+
+    assert not media.was_got_at_once(MEDIA)
+
+
+def test_what_was_got_later_was_not_got_at_once(media):
+    media.end(dead())
+    media.reopen(MEDIA, 1)
+    media.end(got(generation=2))
+
+    assert not media.was_got_at_once(MEDIA)
+    assert not media.was_got_at_once("b" * 32)
+
+
+def test_a_torn_record_was_not_got_at_once(media, tmp_path):
+    media.end(got())
+    (path,) = (tmp_path / "s" / "media").glob("*/*.json")
+    path.write_bytes(path.read_bytes()[:-2])
+
+    assert not media.was_got_at_once(MEDIA)

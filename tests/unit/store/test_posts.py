@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime
 
 import pytest
@@ -254,3 +255,26 @@ def test_a_page_of_known_posts_costs_no_sync(store, monkeypatch):
     store.posts.put_page(posts, source=SOURCE, feed=FEED, walk="w2")
 
     assert synced == []
+
+
+def test_the_newest_of_a_thousand_versions_is_found_in_a_few_looks(store, monkeypatch):
+    put(store, post(), "w")
+    (first,) = (store.root / "posts").glob("*/*.1.json")
+    for number in range(2, 1001):
+        os.link(first, first.with_name(f"{ident(post())}.{number}.json"))
+    looked = []
+    stat = store._disk.stat
+    monkeypatch.setattr(store._disk, "stat", lambda path: looked.append(path) or stat(path))
+
+    assert store.posts._newest(ident(post())) == 1000
+    assert len(looked) <= 21
+
+
+@pytest.mark.parametrize("versions", range(9))
+def test_the_newest_version_is_found_whatever_its_number(store, versions):
+    folder = store.root / "posts" / ident(post())[:2]
+    folder.mkdir(exist_ok=True)
+    for number in range(1, versions + 1):
+        (folder / f"{ident(post())}.{number}.json").touch()
+
+    assert store.posts._newest(ident(post())) == versions

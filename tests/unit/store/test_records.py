@@ -3,10 +3,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel
 
 from core.errors import StorageDown
 from core.model.walk import FeedRecord
 from core.store import records
+from core.store.files import Disk
+from core.store.paths import Paths
 
 RECORD = FeedRecord(feed="f", source="s", adapter="rss", address="http://mill.example/ü")
 PATH = Path("/store/feeds/f.json")
@@ -53,3 +56,36 @@ def test_a_compact_record_is_one_line_that_names_its_format_and_reads_the_same()
     assert compact.count(b"\n") == 1
     assert b'"format":1' in compact
     assert records.decode(FeedRecord, PATH, compact).address == "a\ud800"
+
+
+class Part(BaseModel):
+    format: int = 1
+    feed: str
+
+
+def a_file(tmp_path, content):
+    path = tmp_path / "f.json"
+    path.write_bytes(content)
+    return Disk(Paths(tmp_path), "mill"), path
+
+
+def test_of_a_record_a_part_can_be_read(tmp_path):
+    disk, path = a_file(tmp_path, records.encode(RECORD))
+
+    assert records.read_part(disk, path, Part) == Part(feed="f")
+    assert records.read_part(disk, path.with_name("g.json"), Part) is None
+
+
+def test_a_part_is_read_also_beside_a_lone_surrogate(tmp_path):
+    record = RECORD.model_copy(update={"address": "a\ud800"})
+    disk, path = a_file(tmp_path, records.encode(record))
+
+    assert records.read_part(disk, path, Part) == Part(feed="f")
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b'{"format":1}', b'{"format":2,"feed":"f"}'])
+def test_a_part_of_what_is_damaged_or_newer_is_told_like_the_whole(tmp_path, content):
+    disk, path = a_file(tmp_path, content)
+
+    with pytest.raises(StorageDown, match=r"f\.json (is damaged|has format 2)"):
+        records.read_part(disk, path, Part)

@@ -10,7 +10,7 @@ from core.store.store import Store
 from tests.support.store import commit, dead, failing_disk, got, open_store, sha256
 
 HASH = sha256(b"stand-in")
-OTHER = HASH[:3] + "0" * 61  # noted in the same file
+OTHER = HASH[:4] + "0" * 60  # noted in the same file
 
 
 @pytest.fixture
@@ -136,3 +136,41 @@ def test_sources_without_the_rule_are_not_repaired(store):
 
     assert store.repeats.repair([end], {"mill"}) == 0
     assert not (store.root / "repeats").exists()
+
+
+def test_a_thousand_media_are_repaired_with_one_look_at_each_file(store, monkeypatch):
+    ends = [got(b"%d" % number, media=f"m{number}", post=f"p{number}") for number in range(300)]
+    ends += [got(b"stand-in", media=f"s{number}", post=f"p{number}") for number in range(300)]
+    read, looked = store._disk.read, []
+    monkeypatch.setattr(store._disk, "read", lambda path: looked.append(path) or read(path))
+
+    assert store.repeats.repair(ends, {"mill"}) == 600
+    assert len(looked) == len(set(looked))
+    assert posts(store) == 300
+
+
+def test_repairing_twice_notes_nothing_twice(store):
+    ends = [got(b"stand-in", media=f"m{number}", post=f"p{number}") for number in range(3)]
+    for _ in range(2):
+        store.repeats.repair(ends, {"mill"})
+    (path,) = (store.root / "repeats" / "mill").iterdir()
+
+    assert len(path.read_text().split("\n")) == 5  # three lines between two ends
+
+
+def test_a_repair_is_bounded_for_each_object_too(store, monkeypatch):
+    monkeypatch.setattr("core.store.repeats._ENOUGH", 3)
+    ends = [got(b"stand-in", media=f"m{number}", post=f"p{number}") for number in range(9)]
+    store.repeats.repair(ends, {"mill"})
+
+    assert posts(store) == 3
+
+
+def test_what_is_read_for_one_image_of_ten_million_is_little(store):
+    """A file for each four digits of the digest: 65,536 a source."""
+    note(store, 1)
+    (path,) = (store.root / "repeats" / "mill").iterdir()
+    line_bytes = len(f"\n{HASH} {'m' * 32} {'p' * 32}\n")
+
+    assert path.name == HASH[:4]
+    assert 10_000_000 / 16**4 * line_bytes < 21_000

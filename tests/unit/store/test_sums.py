@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from core.model.end import EndState
-from core.store import sums
 from core.store.store import Store
-from core.store.sums import Tally
+from core.store.sum_lines import Tally
 from tests.support.clock import FakeClock
 from tests.support.store import commit, dead, got, open_store, sha256
 
@@ -37,7 +36,7 @@ def note(store, end):
 
 
 def lists(root):
-    return sorted((root / "sums").iterdir())
+    return sorted((root / "sums").glob("*.tsv"))
 
 
 def checks(root):
@@ -83,16 +82,6 @@ def test_the_merged_list_is_sorted(store):
     lines = store.sums.merge().read_text().splitlines()
 
     assert lines == sorted(lines)
-
-
-def test_lists_too_long_for_one_share_give_the_same(store, monkeypatch):
-    for number in range(40):
-        commit(store, str(number).encode(), media=f"m{number}")
-    in_one = store.sums.merge().read_text()
-    monkeypatch.setattr(sums, "_SHARE_BYTES", 300)
-
-    assert store.sums.merge().read_text() == in_one
-    assert in_one.count("\n") == 40
 
 
 def test_the_lists_of_several_writers_are_merged(store, root):
@@ -276,3 +265,134 @@ def test_a_crash_before_the_first_line_is_seen(store, root):
     first.close()
 
     assert store.sums.merge().read_text().startswith(sha256(b"one"))
+
+
+def opened_lists(store, monkeypatch):
+    """The lists that are read from now on, and from where."""
+    begun = []
+    lines = store.sums._lists.lines
+
+    def noting(lists, read_to=None):
+        lists = list(lists)
+        begun.extend((path.name, (read_to or {}).get(path.name, 0)) for path in lists)
+        return lines(lists, read_to)
+
+    monkeypatch.setattr(store.sums._lists, "lines", noting)
+    return begun
+
+
+def test_merging_twice_reads_no_line_twice(store, root, monkeypatch):
+    commit(store, b"one", media="a1")
+    made = store.sums.merge().stat()
+    begun = opened_lists(store, monkeypatch)
+    again = store.sums.merge().stat()
+
+    assert begun == []
+    assert (again.st_ino, again.st_mtime_ns) == (made.st_ino, made.st_mtime_ns)
+
+
+def test_a_list_that_its_writer_only_closed_is_not_merged_again(store, root, monkeypatch):
+    second = other_writer(root)
+    commit(second, b"one", media="a1")
+    store.sums.merge()
+    second.close()
+    begun = opened_lists(store, monkeypatch)
+    store.sums.merge()
+
+    assert begun == []
+
+
+def test_one_more_line_is_merged(store, root):
+    commit(store, b"one", media="a1")
+    store.sums.merge()
+    commit(store, b"two", media="b1")
+
+    assert store.sums.merge().read_text().count("\n") == 2
+
+
+def test_sums_that_a_hand_changed_are_made_anew(store, root):
+    commit(store, b"one", media="a1")
+    made = store.sums.merge()
+    content = made.read_bytes()
+    made.write_bytes(b"")
+
+    assert store.sums.merge().read_bytes() == content
+
+
+def test_a_tally_reads_on_where_the_last_merge_stopped(store, root, monkeypatch):
+    commit(store, b"one", media="a1")
+    store.sums.merge()
+    (path,) = lists(root)
+    merged_bytes = path.stat().st_size
+    note(store, dead(media="b1"))
+    begun = opened_lists(store, monkeypatch)
+
+    assert store.sums.tally() == {"mill": Tally(got=1, dead=1, bytes=3)}
+    assert store.sums.tally() == {"mill": Tally(got=1, dead=1, bytes=3)}
+    assert begun == [(path.name, merged_bytes)] * 2
+
+
+def test_a_tally_that_a_crash_tore_does_not_count(store, root):
+    commit(store, b"one", media="a1")
+    store.sums.merge()
+    (root / "sums" / "merged.json").write_bytes(b'{"format": 1, "lis')
+
+    assert store.sums.tally() == {"mill": Tally(got=1, bytes=3)}
+
+
+def test_a_list_that_lost_lines_since_the_merge_is_read_from_its_start(store, root):
+    commit(store, b"one", media="a1")
+    commit(store, b"two", media="b1")
+    store.sums.merge()
+    (path,) = lists(root)
+    first = path.read_bytes().splitlines(keepends=True)[0]
+    path.write_bytes(first)
+
+    assert store.sums.tally() == {"mill": Tally(got=1, bytes=3)}
+
+
+def test_what_ended_without_its_file_is_told_by_the_lists(store, monkeypatch):
+    for number in range(20):
+        commit(store, b"one", media=f"a{number:02}")
+    for media in ("c1", "b1"):
+        note(store, dead(media=media))
+    monkeypatch.setattr(store.media, "ids", lambda: pytest.fail("every record was looked for"))
+
+    assert list(store.sums.without_file()) == ["b1", "c1"]
+
+
+def test_where_a_list_was_cut_short_every_media_may_have_ended_without_its_file(store, root):
+    second = other_writer(root)
+    second.media.end(dead(media="b1"))
+    second.sums.forget()  # killed between the record and its line
+    second.close()
+    commit(store, b"one", media="a1")
+
+    assert list(store.sums.without_file()) == ["a1", "b1"]
+
+
+def test_without_any_list_every_media_may_have_ended_without_its_file(store, root):
+    store.media.end(dead(media="b1"))
+    store.sums.forget()
+    for path in lists(root):
+        path.unlink()
+
+    assert list(store.sums.without_file()) == ["b1"]
+
+
+def test_after_a_crash_only_the_records_that_no_list_has_are_read(store, root, monkeypatch):
+    second = other_writer(root)
+    for number in range(50):
+        note(second, got(b"%d" % number, media=f"a{number:02}"))
+    second.media.end(got(b"last", media="b1"))
+    note(second, dead(media="c1"))
+    second.media.end(got(b"later", media="c1", generation=2))
+    second.sums.forget()  # killed before two of its lines
+    second.close()
+    read, ends = [], store.media.ends
+    monkeypatch.setattr(store.media, "ends", lambda media: read.append(media) or ends(media))
+
+    assert store.sums.merge().read_text().count("\n") == 52
+    assert read == ["b1", "c1"]
+    assert store.sums.tally() == {"mill": Tally(got=52, bytes=10 + 80 + 4 + 5)}
+    assert store.sums.is_whole()

@@ -254,3 +254,94 @@ def test_a_feed_without_a_completed_walk_lost_nothing(walks):
     walks.found_idle("pictures", now=NOW + 5)
 
     assert not walks.are_lost(FEED, "pictures")
+
+
+# --- walks that told nothing new ---
+
+
+def a_closed_walk(walks, at, *, news=None, state=WalkState.COMPLETE):
+    """One of one page with so many new posts; None: of no page."""
+    walk, _ = walks.open_or_resume(FEED, now=NOW + at)
+    if news is not None:
+        walks.end_page(page(walk.walk).model_copy(update={"new_so_far": news}))
+    walks.close(walk_end(walk.walk, state))
+    return walk
+
+
+def test_a_feed_that_is_asked_again_and_again_leaves_what_had_news(walks, store):
+    told = a_closed_walk(walks, 0, news=3)
+    for hour in range(1, 50):
+        a_closed_walk(walks, hour, news=0)
+    again = a_closed_walk(walks, 50, news=1)
+    newest = a_closed_walk(walks, 51, news=0)
+
+    left = list(walks.all(FEED))
+    assert [left[0], *left[-2:]] == [told, again, newest]
+    assert len(left) <= 4
+    assert len(list((store.root / "walks" / FEED).iterdir())) == len(left) + 1  # the lock
+
+
+def test_the_newest_complete_walk_stays_for_what_it_proves(walks):
+    complete = a_closed_walk(walks, 0, news=0)
+    for hour in range(1, 10):
+        a_closed_walk(walks, hour, state=WalkState.BROKEN)
+    walks.open_or_resume(FEED, now=NOW + 20)
+
+    assert complete in list(walks.all(FEED))
+    assert len(list(walks.all(FEED))) <= 3
+
+
+@pytest.mark.parametrize("state", list(WalkState))
+def test_a_walk_whose_news_nobody_counted_stays(walks, state):
+    walk, _ = walks.open_or_resume(FEED, now=NOW)
+    walks.end_page(page(walk.walk))
+    walks.close(walk_end(walk.walk, state))
+    for hour in range(1, 4):
+        a_closed_walk(walks, hour, news=0)
+
+    assert walk in list(walks.all(FEED))
+
+
+def test_a_broken_walk_with_news_stays(walks):
+    told = a_closed_walk(walks, 0, news=2, state=WalkState.BROKEN)
+    for hour in range(1, 4):
+        a_closed_walk(walks, hour, news=0)
+
+    assert told in list(walks.all(FEED))
+
+
+def test_what_a_crash_left_of_a_forgotten_walk_goes_the_next_time(walks, store):
+    first = a_closed_walk(walks, 0, news=0)
+    (store.root / "walks" / FEED / first.walk / "walk.json").unlink()
+    for hour in (1, 2):
+        a_closed_walk(walks, hour, news=0)
+
+    assert not (store.root / "walks" / FEED / first.walk).exists()
+
+
+def test_a_walk_is_superseded_by_a_later_one_only(walks):
+    first = a_closed_walk(walks, 0, news=1)
+    second = a_closed_walk(walks, 1, news=1)
+
+    assert walks.is_superseded(FEED, first.walk)
+    assert not walks.is_superseded(FEED, second.walk)
+    assert not walks.is_superseded("other", first.walk)
+
+
+def test_the_highest_page_is_told_without_reading_any(walks, store, monkeypatch):
+    walk, _ = walks.open_or_resume(FEED, now=NOW)
+    before = walks.last_number(FEED, walk.walk)
+    for number in (1, 2, 11):
+        walks.end_page(page(walk.walk, number))
+    monkeypatch.setattr(store._disk, "read", lambda path: pytest.fail(f"{path} was read"))
+
+    assert (before, walks.last_number(FEED, walk.walk)) == (0, 11)
+
+
+def test_an_outline_tells_of_each_page_what_a_run_asks_of_all(walks):
+    walk, _ = walks.open_or_resume(FEED, now=NOW)
+    for number in (2, 1):
+        walks.end_page(page(walk.walk, number).model_copy(update={"gone_at_source": number}))
+
+    told = [(one.page, one.gone_at_source) for one in walks.outlines(FEED, walk.walk)]
+    assert told == [(1, 1), (2, 2)]
