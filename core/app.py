@@ -38,10 +38,12 @@ from core.steps.manifest import ManifestStep
 from core.steps.perform import Performer, Step
 from core.steps.placeholders import placeholders_of
 from core.steps.reachability import Reachability
+from core.steps.reopened import Reopened
 from core.steps.reopening import Reopening
 from core.steps.slowing import rest
 from core.steps.switchboard import Switchboard
 from core.steps.terms import Terms, selection_policy, source_terms
+from core.steps.unblocking import Unblocking
 from core.steps.verify import VerifyStep
 from core.steps.video_tasks import VideoTasks
 from core.store.store import Store
@@ -139,6 +141,7 @@ class App:
         _ = self.performer
         self.switchboard.start()
         self.switchboard.listen(self._switched)
+        self.switchboard.listen(Unblocking(self.budget, self.clock, self.fetcher, self.broker))
 
     def _switched(self, source: str, switch: Switch) -> None:
         self.terms.renew(source)
@@ -149,7 +152,7 @@ class App:
         """The body of every actor: perform the task that its message carries. The consumer has read
         the record already, or the message would not have come so far."""
         delivery = current()
-        self.performer.perform(delivery.task, delivery.granted)
+        self.performer.perform(delivery.task, delivery.granted, delivery.fetched)
 
     def end_dead(self, task: Task, failure: Failure) -> None:
         """Make a dead task's end durable, and what follows from it published."""
@@ -210,7 +213,7 @@ class App:
         return {
             Kind.DISCOVER: self._discover_step(),
             Kind.FRAGMENT: FragmentStep(
-                self.store, self.fetcher, self.terms, self._joining, self._renewal
+                self.store, self.fetcher, self.terms, self._joining, cache(self._renewal)
             ),
             Kind.MANIFEST: self._manifest_step(),
             Kind.IMAGE: self._image_step(),
@@ -229,6 +232,7 @@ class App:
             clock=self.clock,
             stop_after_known=self._stop_after_known,
             slow_down=partial(rest, self.budget),
+            reopened=Reopened(self.store, self.ledger),
         )
 
     def _image_step(self) -> ImageStep:
@@ -237,7 +241,7 @@ class App:
             self.fetcher,
             self.terms,
             self.clock,
-            self._renewal,
+            cache(self._renewal),  # asked for each image: settings and protocols cost 70 us
             cache(lambda source: placeholders_of(source, self.settings.source(source))),
         )
 

@@ -43,6 +43,7 @@ class Download:
     fetched: Fetched
     sha256: str
     size_bytes: int
+    content: bytes | None = None  # of a small file that came whole just now
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +204,7 @@ class Downloader:
             type_told=told.get("Content-Type"),
             resumed=sink.resumed,
         )
-        return Download(fetched, sink.sha256, sink.held)
+        return Download(fetched, sink.sha256, sink.held, sink.content)
 
 
 def _too_short(answer: Answer, size_bytes: int, span: Span) -> ServerTrouble:

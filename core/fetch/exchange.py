@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from urllib.parse import urljoin, urlsplit
 
 import requests
@@ -111,7 +111,7 @@ class Exchange:
     guard: AddressGuard
     clock: Clock
     max_redirects: int
-    cookies: RequestsCookieJar = field(default_factory=RequestsCookieJar)
+    cookies: RequestsCookieJar | None = None  # most visits are given none
     _retried: bool = False  # a throttle that was lifted by its own cookie, once a visit
 
     @contextmanager
@@ -194,6 +194,8 @@ class Exchange:
         self._add_cookies(outgoing)
         response = self.session.ask(outgoing)
         if "Set-Cookie" in response.headers:
+            if self.cookies is None:
+                self.cookies = RequestsCookieJar()
             extract_cookies_to_jar(  # type: ignore[no-untyped-call]
                 self.cookies, outgoing, response.raw
             )
@@ -201,7 +203,7 @@ class Exchange:
         return Answer(response, url, shown, (), signed_in, self.credentials.are_withheld(url))
 
     def _add_cookies(self, outgoing: Outgoing) -> None:
-        if not len(self.cookies):
+        if self.cookies is None:
             return
         # A cookie jar adds nothing to a request that has cookies, so ours are joined by hand.
         configured = outgoing.headers.pop("Cookie", None)

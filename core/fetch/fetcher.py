@@ -29,7 +29,7 @@ from core.ports import Budget, Partial
 from core.settings import FetchSettings
 
 FIRST_HORIZON_S = 5.0  # how far ahead a run's first token may be due
-_SESSIONS_PER_THREAD = 8  # so that connections do not grow with the number of sources
+_MOST_IDLE = 64  # sessions, so that connections do not grow with the number of sources
 _ALONE = Surroundings()
 
 __all__ = ["Download", "Fetcher", "PageBody", "Surroundings", "Visit", "in_any_case"]
@@ -59,9 +59,9 @@ class Fetcher:
             first_horizon_s=FIRST_HORIZON_S,
             around=around,
         )
-        self._room = Room(free_bytes, settings.min_free_bytes)
+        self._room = Room(free_bytes, settings.min_free_bytes, clock)
         self._guard = AddressGuard(settings.allow_networks)
-        self._of_thread = threading.local()
+        self._idle: dict[str, list[Session]] = {}  # by source, the one last used at the end
         self._all: set[Session] = set()
         self._lock = threading.Lock()
 
@@ -94,25 +94,51 @@ class Fetcher:
             max_bytes=terms.max_file_bytes,
             hand_over_at=hand_over_at,
         )
-        return Visit(exchange, downloader, terms.max_page_bytes)
+        return Visit(
+            exchange,
+            downloader,
+            terms.max_page_bytes,
+            lambda: self._take_back(terms.name, session),
+        )
+
+    def unblocked(self, bucket: str) -> None:
+        """A person ended a bucket's block: tasks of its host stand in line anew."""
+        self._rules.lines.forget(bucket)
 
     def close(self) -> None:
         """Close every thread's connections."""
         with self._lock:
             sessions, self._all = self._all, set()
+            self._idle.clear()
         for session in sessions:
             session.close()
 
     def _session(self, source: str) -> Session:
-        """This thread's connections to the source; the least recently used ones make room."""
-        sessions: dict[str, Session] = self._of_thread.__dict__.setdefault("sessions", {})
-        session = sessions.pop(source, None)
-        if session is None:
-            if len(sessions) >= _SESSIONS_PER_THREAD:
-                self._forget(sessions.pop(next(iter(sessions))))
-            session = self._new_session()
-        sessions[source] = session
-        return session
+        """Connections to the source that nobody uses just now: there are as many as visits at once,
+        and not as threads, of which some are always committing."""
+        with self._lock:
+            idle = self._idle.get(source)
+            if idle:
+                return idle.pop()
+        return self._new_session()
+
+    def _take_back(self, source: str, session: Session) -> None:
+        """A visit is over. The sources that were not visited for longest make room."""
+        with self._lock:
+            if session not in self._all:  # closed meanwhile
+                return
+            idle = self._idle.pop(source, [])
+            idle.append(session)
+            self._idle[source] = idle
+            surplus = self._surplus()
+        if surplus is not None:
+            self._forget(surplus)
+
+    def _surplus(self) -> Session | None:
+        if sum(map(len, self._idle.values())) <= _MOST_IDLE:
+            return None
+        oldest = next(source for source, idle in self._idle.items() if idle)
+        return self._idle[oldest].pop(0)
 
     def _new_session(self) -> Session:
         session = Session(Door(self._guard, Watch(self._settings, self._clock, self._stop)))
@@ -129,10 +155,17 @@ class Fetcher:
 class Visit:
     """One run's requests. Cookies and page streams live as long as it does."""
 
-    def __init__(self, exchange: Exchange, downloader: Downloader, max_page_bytes: int) -> None:
+    def __init__(
+        self,
+        exchange: Exchange,
+        downloader: Downloader,
+        max_page_bytes: int,
+        give_back: Callable[[], None],
+    ) -> None:
         self._exchange = exchange
         self._downloader = downloader
         self._max_page_bytes = max_page_bytes
+        self._give_back = give_back
         self._pages: list[PageBody] = []
 
     def __enter__(self) -> Self:
@@ -147,8 +180,12 @@ class Visit:
         for page in self._pages:
             with suppress(OSError):
                 page.stream.close()
-        if isinstance(error, HeadraceError) and error.asked is None:
-            error.asked = self._exchange.allowance.asked
+        self._give_back()
+        if isinstance(error, HeadraceError):
+            # What a page or a manifest says is quoted in errors, and those are kept and logged.
+            error.args = (self.struck(str(error)), *error.args[1:])
+            if error.asked is None:
+                error.asked = self._exchange.allowance.asked
 
     def page(self, request: Request, *, enough: Callable[[bytes], bool] | None = None) -> PageBody:
         """A feed page or manifest. Nothing of it could be resumed, so it has to come within one

@@ -46,14 +46,17 @@ class Inspected:
     trailing_bytes: int = 0  # after the end marker
 
 
-def inspect(path: Path) -> Inspected:
-    """Look at a whole file. Raises `NotMedia`, `Unsupported`, `Truncated` or `EmptyBody`."""
+def inspect(path: Path, content: bytes | None = None) -> Inspected:
+    """Look at a whole file, in memory where its content is given. Raises `NotMedia`, `Unsupported`,
+    `Truncated` or `EmptyBody`."""
+    if content is not None:
+        return _inspect(io.BytesIO(content), len(content))
     try:
         size = path.stat().st_size
         with path.open("rb", buffering=0 if size <= _IN_MEMORY_BYTES else _BUFFER_BYTES) as file:
             # Each seek in a file is a system call, and a walk through a JPEG makes 25 of them.
-            content = io.BytesIO(file.read(size)) if size <= _IN_MEMORY_BYTES else file
-            return _inspect(content, size)
+            held = io.BytesIO(file.read(size)) if size <= _IN_MEMORY_BYTES else file
+            return _inspect(held, size)
     except OSError as error:
         raise StorageDown(
             f"{path}: {error.strerror}; check the store's disk and permissions"

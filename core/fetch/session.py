@@ -6,6 +6,7 @@ from __future__ import annotations
 import http.client
 import logging
 from collections.abc import Mapping
+from typing import cast
 from urllib.parse import urlsplit
 
 import requests
@@ -31,20 +32,31 @@ _FOREIGN = (
 
 class Outgoing(requests.PreparedRequest):
     """A GET ready to go, with the allowance that pays for it. `shown` is its address for messages,
-    struck out."""
+    struck out. What the library's own preparation would do is done: its constructor is left out,
+    and the address taken apart once, where it did so three times."""
 
     def __init__(
         self, url: str, headers: Mapping[str, str], allowance: Allowance, shown: str
     ) -> None:
-        super().__init__()
         self.method = "GET"
         self.url = self.address = url
         parts = urlsplit(url)
         self.scheme, self.host, self.port = parts.scheme, parts.hostname or "", parts.port
+        self.target = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
         self.headers = CaseInsensitiveDict(headers)
-        self.hooks = {}
+        self.body = None
         self.allowance = allowance
         self.shown = shown
+
+
+class Bare(requests.Response):
+    """An answer as it came off the wire. The library's constructor makes a cookie jar and a dozen
+    fields that nobody reads here, and copies the headers: 15 of 300 us of a request's CPU."""
+
+    def __init__(self, raw: urllib3.BaseHTTPResponse) -> None:
+        self._content_consumed = False
+        self.status_code, self.raw = raw.status, raw
+        self.headers = cast("CaseInsensitiveDict[str]", raw.headers)  # in any case, as that is
 
 
 class BudgetAdapter(requests.adapters.HTTPAdapter):
@@ -96,7 +108,7 @@ class BudgetAdapter(requests.adapters.HTTPAdapter):
         The door has a deadline of its own for connecting, so the timeout is the slice always."""
         raw = self.poolmanager.pool(request.scheme, request.host, request.port).urlopen(
             "GET",
-            request.path_url,
+            request.target,
             headers=request.headers,
             retries=_NO_RETRY,
             redirect=False,
@@ -105,10 +117,7 @@ class BudgetAdapter(requests.adapters.HTTPAdapter):
             preload_content=False,
             decode_content=False,
         )
-        response = requests.Response()
-        response.status_code, response.raw = raw.status, raw
-        response.headers = CaseInsensitiveDict(raw.headers)
-        return response
+        return Bare(raw)
 
 
 class Session(requests.Session):

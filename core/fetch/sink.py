@@ -19,6 +19,8 @@ from core.ports import Partial
 _READ_BYTES = 1024 * 1024
 # A smaller file is sooner fetched again than remembered; so most images cost no extra write.
 _REMEMBERED_FROM_BYTES = 1024 * 1024
+# A smaller file stays in memory until it is looked at: to read it again takes five system calls.
+_HELD_BELOW_BYTES = 1024 * 1024
 _APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
 _CLOSED = -1
 
@@ -36,6 +38,7 @@ class Sink:
         with self._storage():
             self._file = self._open()
             self.held = os.fstat(self._file).st_size
+        self._chunks: list[bytes] | None = None if self.held else []  # all bytes held, or None
 
     def __enter__(self) -> Self:
         return self
@@ -52,6 +55,11 @@ class Sink:
     def sha256(self) -> str:
         """Of all bytes held."""
         return self._digest.hexdigest()
+
+    @property
+    def content(self) -> bytes | None:
+        """All bytes held, where they came with this sink and are few."""
+        return None if self._chunks is None else b"".join(self._chunks)
 
     @property
     def start(self) -> int:
@@ -85,7 +93,7 @@ class Sink:
             return
         self._close()
         self._partial.restart()
-        self._digest = hashlib.sha256()
+        self._digest, self._chunks = hashlib.sha256(), []
         self.held, self.validators, self.resumed = 0, None, False
         self._is_kept = False
         with self._storage():
@@ -105,6 +113,7 @@ class Sink:
                 self._digest.update(rest[:count])
                 self.held += count
                 rest = rest[count:]
+        self._hold(chunk)
         if self.held >= _REMEMBERED_FROM_BYTES:
             self.keep()
 
@@ -113,6 +122,12 @@ class Sink:
         if self.held and self.validators is not None and not self._is_kept:
             self._partial.keep(self.validators)
             self._is_kept = True
+
+    def _hold(self, chunk: bytes) -> None:
+        if self.held >= _HELD_BELOW_BYTES:
+            self._chunks = None
+        elif self._chunks is not None:
+            self._chunks.append(chunk)
 
     def _open(self) -> int:
         """A bare descriptor: a file object would look twice where it stands."""

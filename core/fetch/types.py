@@ -226,8 +226,12 @@ def _text(head: bytes) -> str | None:
     return text.lstrip("\ufeff \t\r\n\f")
 
 
+_BEYOND_ASCII = bytes(range(128, 256))
+_NO_CONTROLS = b"\t\n\r\f\x1b" + bytes(range(32, 256))
+
+
 def _latin(head: bytes) -> str | None:
     """Pages in older encodings: text, if without control bytes and for the most part ASCII."""
-    controls = any(byte < 32 and byte not in b"\t\n\r\f\x1b" for byte in head)
-    mostly_ascii = sum(byte < 128 for byte in head) > len(head) * 0.6
+    controls = head.translate(None, _NO_CONTROLS)  # a byte at a time took 0.2 ms of each piece
+    mostly_ascii = len(head.translate(None, _BEYOND_ASCII)) > len(head) * 0.6
     return head.decode("latin-1").lstrip() if mostly_ascii and not controls else None

@@ -3,7 +3,7 @@ one contract suite holds both."""
 
 from __future__ import annotations
 
-import secrets
+import os
 import threading
 from collections import defaultdict
 from dataclasses import dataclass
@@ -192,7 +192,7 @@ class MemoryLedger:
         self._delayed[counted_under(task)].pop(task.id, None)
 
     def _lease(self, task: Task, entry: _Entry, lease_s: float) -> Lease:
-        token = secrets.token_hex(16)
+        token = os.urandom(16).hex()
         entry.not_before = _not_before(task, entry)
         entry.absorb(task)
         entry.lease(token, self._now(), round(lease_s * SECOND_US))

@@ -27,7 +27,9 @@ def merged(task: Task, attempts: int, crashes: int) -> Task:
 def leased(task: Task, attempts: int, crashes: int, lease_until_us: int) -> Task:
     """The same, and leased."""
     until = lease_until_us / SECOND_US
-    task = move(merged(task, attempts, crashes), Event.LEASED, now=until)
+    if (task.attempts, task.crashes) != (attempts, crashes):  # hardly ever, and each copy costs
+        task = merged(task, attempts, crashes)
+    task = move(task, Event.LEASED, now=until)
     return task.model_copy(update={"lease_until": until})
 
 

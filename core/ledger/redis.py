@@ -4,7 +4,7 @@ has what they share. Every script may run twice, should its first answer get los
 from __future__ import annotations
 
 import logging
-import secrets
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -49,7 +49,7 @@ class RedisLedger:
 
     def begin(self, task: Task, *, lease_s: float) -> Lease | Held | Early | Superseded | Vanished:
         self._release_owed(task.id)
-        token = secrets.token_hex(16)
+        token = os.urandom(16).hex()
         counts = (task.attempts, task.crashes)
         with self._owing(task, token):  # a server that was frozen may take it when nobody listens
             word, *told = self._run(

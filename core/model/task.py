@@ -174,11 +174,9 @@ class Task(_Frozen):
 
     def to_message(self) -> dict[str, Any]:
         """The JSON form that a message carries."""
-        return self.model_dump(mode="json", exclude_defaults=True) | {
-            "payload": self.payload.model_dump(mode="json", exclude_defaults=True)
-            | {"kind": self.payload.kind},
-            "format": FORMAT,
-        }
+        record = self.model_dump(mode="json", exclude_defaults=True)
+        record["payload"]["kind"] = self.payload.kind
+        return record | {"format": FORMAT}
 
 
 class NewerFormat(Exception):

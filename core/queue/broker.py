@@ -84,6 +84,11 @@ class HeadraceBroker(Broker):
         self.turns.resume(source)
         self.wake()
 
+    def unblock_source(self, source: str) -> None:
+        """A person ended the block of a source or of one of its hosts."""
+        self.turns.unblock(source)
+        self.wake()
+
     def wake(self) -> None:
         """Have the consumer look at the turns soon."""
         raise NotImplementedError

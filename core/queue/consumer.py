@@ -219,6 +219,10 @@ class LaneConsumer(Consumer):
         if self._turns.granted(delivery):
             self._channel.wake()
 
+    def fetched(self, delivery: Delivery) -> None:
+        if self._turns.fetched(delivery):
+            self._channel.wake()
+
     def _note(self, delivery: Delivery) -> None:
         match delivery.outcome:
             case Settled():

@@ -20,6 +20,9 @@ class Owner(Protocol):
     def granted(self, delivery: Delivery) -> None:
         """The delivery's first token came: `delivery.prompt` says whether at once."""
 
+    def fetched(self, delivery: Delivery) -> None:
+        """The delivery needs its source no more."""
+
 
 @dataclass(frozen=True, slots=True)
 class Origin:
@@ -62,6 +65,10 @@ class Delivery(MessageProxy):
         handed on one at a time opens again with the first prompt one."""
         self.prompt = prompt
         self.origin.consumer.granted(self)
+
+    def fetched(self) -> None:
+        """Tell that all is fetched: another may have its slot while this one is committed."""
+        self.origin.consumer.fetched(self)
 
     def again(self, now: float) -> Delivery:
         """The same message to be handed on anew."""

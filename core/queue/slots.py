@@ -25,7 +25,8 @@ class SourceSlots:
     wanted: int | None  # the `concurrency` setting
     buffers: dict[str, deque[Delivery]]  # in the order of turns
     slots: int = 1
-    in_hand: set[Delivery] = field(default_factory=set)
+    in_hand: set[Delivery] = field(default_factory=set)  # each has a slot
+    fetched: set[Delivery] = field(default_factory=set)  # in hand too, but the slot is another's
     away: set[str] = field(default_factory=set)  # lanes cancelled until a slot is free
     _turn: int = 0
     _rest_until: float = 0.0  # monotonic seconds, as all below
@@ -40,6 +41,11 @@ class SourceSlots:
         source takes them all."""
         wanted = max(1, threads // 4) if self.wanted is None else self.wanted
         self.slots = max(1, min(wanted, threads - 1))
+
+    @property
+    def held(self) -> int:
+        """How many threads are at work for it."""
+        return len(self.in_hand) + len(self.fetched)
 
     # --- handing on ---
 
@@ -70,6 +76,20 @@ class SourceSlots:
         if others and place == OTHERS_EVERY - 1:
             return others[round_ % len(others)]
         return first
+
+    def free(self, delivery: Delivery) -> None:
+        """It needs its source no more: the slot may be another's while it is committed."""
+        if delivery in self.in_hand:
+            self.in_hand.remove(delivery)
+            self.fetched.add(delivery)
+
+    def let_go(self, delivery: Delivery) -> bool:
+        """It is over; False when it is not in hand (any more)."""
+        for held in (self.in_hand, self.fetched):
+            if delivery in held:
+                held.remove(delivery)
+                return True
+        return False
 
     # --- what runs teach ---
 
@@ -120,6 +140,10 @@ class SourceSlots:
     def resume(self) -> None:
         """End a pause. A block outlasts it."""
         self._paused_until = 0.0
+
+    def unblock(self) -> None:
+        """End a block before its time. One at a time is tried; a pause outlasts it."""
+        self._blocked_until = 0.0
 
     # --- what goes back ---
 

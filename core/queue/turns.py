@@ -94,14 +94,33 @@ class Turns:
                 source.granted(delivery.prompt)
         return True
 
-    def end(self, delivery: Delivery, *, keep: bool) -> bool:
-        """Free the delivery's slot; False when it holds none (any more). With `keep` one that
-        goes to its lane's head goes back into the buffer."""
+    def fetched(self, delivery: Delivery) -> bool:
+        """A delivery needs its source no more and is only to be committed: its slot is free, its
+        thread is not. Returns whether that lets another one be handed on."""
         with self._lock:
             source = self._sources[delivery.source]
-            if delivery not in source.in_hand:
+            source.free(delivery)
+            now = self._clock.monotonic()
+            self._mark_stuck(now)
+            return source.has_work() and source.is_free(now) and self._may_hand_on(now)
+
+    def has_next(self) -> bool:
+        """Whether anything may be handed on now."""
+        with self._lock:
+            return self._has_next(self._clock.monotonic())
+
+    def _has_next(self, now: float) -> bool:
+        return self._may_hand_on(now) and any(
+            source.has_work() and source.is_free(now) for source in self._order
+        )
+
+    def end(self, delivery: Delivery, *, keep: bool) -> bool:
+        """Free the delivery's slot and thread; False when it holds none (any more). With `keep` one
+        that goes to its lane's head goes back into the buffer."""
+        with self._lock:
+            source = self._sources[delivery.source]
+            if not source.let_go(delivery):
                 return False
-            source.in_hand.remove(delivery)
             now = self._clock.monotonic()
             source.learn(delivery, now)
             self._shut(delivery, now)
@@ -143,6 +162,12 @@ class Turns:
             if source in self._sources:
                 self._sources[source].resume()
 
+    def unblock(self, source: str) -> None:
+        """A person ended a source's block."""
+        with self._lock:
+            if source in self._sources:
+                self._sources[source].unblock()
+
     def close_all(self, seconds: float) -> None:
         """Hand on nothing of any source for so long, or until `open_all`."""
         with self._lock:
@@ -170,9 +195,9 @@ class Turns:
         return self._sources[source].slots
 
     def in_hand(self, source: str) -> int:
-        """How many are."""
+        """How many are, with those that are only to be committed."""
         with self._lock:
-            return len(self._sources[source].in_hand)
+            return self._sources[source].held
 
     def buffered(self, source: str, lane: str | None = None) -> int:
         """How many wait here for a slot, in all lanes or in one."""
@@ -185,7 +210,7 @@ class Turns:
         ends, none when one has just ended."""
         with self._lock:
             now = self._clock.monotonic()
-            if self._may_hand_on(now) and any(s.has_work() and s.is_free(now) for s in self._order):
+            if self._has_next(now):
                 return 0.0
             ends = (self._closed_until, *(source.opens_at() for source in self._order))
             return min([limit_s, *(end - now for end in ends if end > now)])
@@ -197,7 +222,7 @@ class Turns:
         return self._stopped or now < self._closed_until
 
     def _has_thread(self) -> bool:
-        return sum(len(source.in_hand) for source in self._order) < self._threads
+        return sum(source.held for source in self._order) < self._threads
 
     def _is_wanted(self, lane: str, now: float) -> bool:
         source = self._sources[split_lane(lane)[0]]

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from core.clock import Clock
-from core.errors import HeadraceError, Released, StorageDown
+from core.errors import HeadraceError, Misconfigured, Released, StorageDown, Unsupported
 from core.fetch.fetcher import PageBody, Visit
 from core.model.addresses import strike
 from core.model.request import Request
-from core.sources.adapter import Ask, PageInput
+from core.sources.adapter import Adapter, Ask, PageInput
 from core.steps.looks import Answers
 from core.store.looks import PageLooks
 
@@ -70,6 +70,15 @@ def _keep(kept: PageLooks, answers: Answers) -> None:
         kept.keep(answers.kept())
     except StorageDown as error:
         logger.warning("a page's answers were not kept, and are asked for anew: %s", error)
+
+
+def page_request(chosen: Adapter, address: str, cursor: str | None) -> Request | None:
+    """How a feed's page is asked for. An address that its adapter refuses ends the walk, with its
+    words: waiting mends nothing that is written in a task. Raises a `Permanent`."""
+    try:
+        return chosen.request(address, cursor)
+    except Misconfigured as error:
+        raise Unsupported(str(error), reason=error.reason) from error
 
 
 def page_input(

@@ -11,11 +11,15 @@ from dataclasses import dataclass
 
 from core import errors
 from core.errors import HeadraceError
+from core.fetch.lines import LOOKED_AT_S
 from core.model.end import Failure
 from core.model.states import Event, move
 from core.model.task import State, Task
 
 _SHUT = errors.Throttled | errors.Offline  # the whole source
+# A block may be ended by a person, and nothing else brings a message out of a delay queue. Back in
+# its lane it costs nothing: of a source that is shut nobody consumes it.
+LANE_SHUT_S = 60.0
 BUDGET_HORIZON_S = 5.0  # a first token due within it is waited for; so a task comes back that early
 
 
@@ -168,7 +172,10 @@ def _postponed(
     delay_s = backoff_s(1, policy, rng) if error.delay_s is None else error.delay_s
     if isinstance(error, _SHUT | errors.HostBusy | errors.TooEarly):
         # The other side is shut, or what is left of a wait that was counted when it began.
-        return Again(waiting, delay_s, shut_s=delay_s if isinstance(error, _SHUT) else 0.0)
+        if isinstance(error, _SHUT):
+            return Again(waiting, min(delay_s, LANE_SHUT_S), shut_s=delay_s)
+        is_refused = error.reason == errors.Throttled.reason
+        return Again(waiting, min(delay_s, LOOKED_AT_S) if is_refused else delay_s)
     waiting = waiting.model_copy(update={"waited_s": waiting.waited_s + delay_s})
     if waiting.waited_s > policy.max_wait_s:
         return _bury(waiting, _too_old(waiting, error), now)

@@ -49,14 +49,18 @@ class ImageStep:
         manifest's, the task that reads it."""
         payload = run.task.payload
         assert isinstance(payload, ImagePayload)  # noqa: S101 - the lane says so
-        if self._is_known_manifest(payload):
+        if payload.rendition is not None and payload.rendition.manifest is not None:
             yield Publish((_manifest_copy(run.task, payload, None),))
             return
         terms = self.terms(run.task.source)
         partial = self.store.staging.take(payload.media, run.token)
         tries = Tries.of(payload)
         try:
+            if self._is_planned(payload, partial):
+                yield Publish((_manifest_copy(run.task, payload, None),))
+                return
             download, inspected = self._download(run, payload, partial, tries)
+            run.fetched()
             self._file(run.task.source, payload, partial, download)
             yield self._end(run, terms, tries, download, inspected)
             partial.remove()
@@ -70,11 +74,10 @@ class ImageStep:
         finally:
             partial.close()
 
-    def _is_known_manifest(self, payload: ImagePayload) -> bool:
-        """By the feed's word, or because an earlier run found one: then there is its plan."""
-        if payload.rendition is not None and payload.rendition.manifest is not None:
-            return True
-        return self.store.videos.plan(payload.media) is not None
+    def _is_planned(self, payload: ImagePayload, partial: StagedPartial) -> bool:
+        """Whether an earlier run found a manifest: then there is its plan. Looked for only where
+        the listing of the shelf showed its folder, which spares two looks an image."""
+        return partial.has_pieces and self.store.videos.plan(payload.media) is not None
 
     def _download(
         self, run: Run, payload: ImagePayload, partial: StagedPartial, tries: Tries
@@ -172,7 +175,7 @@ def _dropping_what_is_wrong(partial: StagedPartial) -> Iterator[None]:
 
 def _checked(path: Path, payload: ImagePayload, tries: Tries, download: Download) -> Inspected:
     """What the bytes are, and that they are those which the feed promises of this rendition."""
-    inspected = inspect(path)
+    inspected = inspect(path, download.content)
     if tries.is_best:
         _check_promised_hashes(path, payload, download)
     return inspected

@@ -48,19 +48,32 @@ class Performer:
     switch: Callable[[str], Switch] = lambda _source: Switch()
     pause: Callable[[str, str], None] = lambda _source, _reason: None
 
-    def perform(self, task: Task, granted: Callable[[bool], None]) -> None:
-        """Run `task`; `granted` hears whether its first token came at once. Raises a
-        `HeadraceError` that carries the merged task and its token, for the retry middleware to
-        decide on."""
+    def perform(
+        self,
+        task: Task,
+        granted: Callable[[bool], None],
+        fetched: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Run `task`; `granted` hears whether its first token came at once, `fetched` when it needs
+        its source no more. Raises a `HeadraceError` that carries the merged task and its token,
+        for the retry middleware to decide on."""
         self._check_store(task)
-        if self._was_purged(task) or self._has_ended(task):
+        if self._was_purged(task):
             self.ledger.finish(task)
             return
-        self._check_pause(task)
-        run = self._begin(task, granted)
+        try:
+            self._check_pause(task)
+            run = self._begin(task, granted, fetched)
+        except errors.Postponed:
+            # Whatever keeps it from running: one that has ended needs no run. To look for its end
+            # only here and under the lease, and not before the lease too, spares a failed look.
+            if not self._has_ended(task):
+                raise
+            self.ledger.finish(task)
+            return
         self.heartbeat.watch(run)
         try:
-            if not self._has_ended(task):  # it may have ended while its lease was asked for
+            if not self._has_ended(task):
                 self._perform(run)
             self.heartbeat.forget(run)
             self.ledger.finish(task)
@@ -103,7 +116,9 @@ class Performer:
             run.lose()
             run.check()
 
-    def _begin(self, task: Task, granted: Callable[[bool], None]) -> Run:
+    def _begin(
+        self, task: Task, granted: Callable[[bool], None], fetched: Callable[[], None]
+    ) -> Run:
         match self.ledger.begin(task, lease_s=self.lease_s):
             case Held(delay_s=delay_s):
                 raise _of(task, errors.LeaseHeld("another delivery is running", delay_s=delay_s))
@@ -115,7 +130,7 @@ class Performer:
                 raise _of(merged, errors.Crashed("its last run vanished without a word"))
             case lease:
                 deadline = self.clock.monotonic() + self.deadline_s
-                return Run(lease.task, lease.token, deadline, granted)
+                return Run(lease.task, lease.token, deadline, granted, fetched)
 
     def _has_ended(self, task: Task) -> bool:
         if isinstance(task.payload, DiscoverPayload):
@@ -155,7 +170,8 @@ class Performer:
     def _explained(self, error: errors.HeadraceError, run: Run) -> errors.HeadraceError:
         """What the failure is, with what the retry middleware needs; `LeaseLost` instead where it
         is no longer ours to tell, since the holder's end counts."""
-        error = Slowing(self.budget, self.reachability, self.pause).judged(error, run.task)
+        slowing = Slowing(self.budget, self.reachability, self.pause, self.store.root)
+        error = slowing.judged(error, run.task)
         if isinstance(error, errors.Transient | errors.Permanent):
             try:
                 self._hold_lease(run)

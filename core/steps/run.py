@@ -18,6 +18,7 @@ class Run:
     token: str
     renew_until: float  # monotonic seconds: the task's deadline, past which no lease is renewed
     granted: Callable[[bool], None]  # told when its first token came, and whether at once
+    fetched: Callable[[], None] = lambda: None  # told when it needs the source no more
     token_wait_s: float = 0.0
     bytes_read: int = 0
     # Plain flags: each has one writer at a time, and a late reader only looks once more.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from core.model.switch import Pause, Switch
 from core.secret import FileSecret
 from core.settings import SourceSettings
 from tests.support.runs import an_app
+from tests.support.threads import Threads
 
 PAUSED = Switch(pause=Pause(reason="the site asked us to", since=1_000_000.0))
 
@@ -114,8 +114,9 @@ def test_the_performer_and_the_fetcher_ask_the_same_switches(app: App) -> None:
 
 
 def test_a_closed_app_reads_no_switches_any_more(tmp_path: Path) -> None:
+    threads = Threads()
     app = an_app(tmp_path)
     app.open()
     app.close()
 
-    assert "headrace-switches" not in [thread.name for thread in threading.enumerate()]
+    assert threads.count("headrace-switches") == 0

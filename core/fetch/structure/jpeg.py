@@ -39,6 +39,9 @@ def walk(file: BinaryIO, size: int) -> Shape:
 
 def _next_marker(walker: Walker) -> int:
     """Move behind the next marker. Strange bytes before it are passed over, as viewers do."""
+    if _MARKER.fullmatch(near := walker.peek(2)):  # as behind every segment but a scan
+        walker.skip(2, "a marker")
+        return near[1]
     start, carried = walker.tell(), b""
     for block in walker.rest():
         data = carried + block

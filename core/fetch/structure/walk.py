@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
@@ -48,6 +49,12 @@ class Walker:
         self._pieces += 1
         if self._pieces > self._max_pieces:
             raise damaged(f"{self.name}: more than {self._max_pieces:,} pieces")
+
+    def peek(self, count: int) -> bytes:
+        """Up to so many bytes, to be read again."""
+        data = self._file.read(count)
+        self._file.seek(-len(data), os.SEEK_CUR)
+        return data
 
     def take(self, count: int, what: str) -> bytes:
         """Exactly `count` bytes."""

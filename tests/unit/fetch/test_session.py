@@ -116,12 +116,12 @@ def test_a_reset_before_an_answer_is_unreachable(site: Site, web: Net) -> None:
 
 
 def test_a_closed_port_is_unreachable(web: Net) -> None:
-    with socket.socket() as unused:
+    with socket.socket() as unused:  # bound, so that nobody else has it, but nobody listens
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]
 
-    with pytest.raises(Unreachable, match=rf"127\.0\.0\.1 port {port}"):
-        web.page(f"http://127.0.0.1:{port}/")
+        with pytest.raises(Unreachable, match=rf"127\.0\.0\.1 port {port}"):
+            web.page(f"http://127.0.0.1:{port}/")
 
 
 @pytest.mark.parametrize(
@@ -188,11 +188,22 @@ def test_what_this_machine_runs_out_of_is_not_the_sources_fault(number: int) -> 
     assert "limits" in str(fault)
 
 
-def test_a_thread_keeps_connections_to_few_sources_those_used_last(site: Site, web: Net) -> None:
+def test_a_connection_serves_whichever_thread_comes_next(site: Site, web: Net) -> None:
+    """So there are as many as requests at once, and not as threads."""
     site.serve("/", b"x")
-    for number in range(50):
+    for _ in range(4):
+        thread = threading.Thread(target=lambda: web.page(site.url("/")))
+        thread.start()
+        thread.join()
+
+    assert site.connections == 1
+
+
+def test_connections_are_kept_to_few_sources_those_used_last(site: Site, web: Net) -> None:
+    site.serve("/", b"x")
+    for number in range(100):
         web.page(site.url("/"), terms_of(f"source{number}"))
         web.page(site.url("/"), terms_of("source0"))
 
-    assert site.connections == 50
-    assert len(web.fetcher._all) == 8
+    assert site.connections == 100
+    assert len(web.fetcher._all) == 64

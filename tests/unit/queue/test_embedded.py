@@ -9,7 +9,7 @@ import pytest
 
 from core.errors import Misconfigured
 from core.model.end import Failure
-from core.model.task import Kind
+from core.model.task import Kind, State
 from core.ports import Copy, DeadLetter
 from core.queue.consumer import HOLD_S
 from core.queue.delivery import Delivery
@@ -318,3 +318,51 @@ def test_one_without_an_outcome_does_not_come_back_beside_a_newer_copy() -> None
 
     assert bench.queue.open_tasks() == 1
     assert bench.take(400.0).task.serial == 2
+
+
+# --- a block that a person ends ---
+
+
+def test_what_waits_for_a_source_is_tried_once_a_person_opens_it() -> None:
+    bench = Bench()
+    bench.put("1", delay_s=86_400.0)
+    bench.queue.hasten("feed")
+    delivery = bench.take()
+    bench.end(delivery, Settled(done=True))
+
+    assert delivery.task.not_before is None
+    assert bench.queue.idle.is_set()
+
+
+def test_one_that_was_hastened_comes_not_once_more_at_its_old_time() -> None:
+    bench = Bench()
+    bench.put("1", delay_s=100.0)
+    bench.queue.hasten("feed")
+    bench.end(bench.take(), Settled(done=True))
+
+    assert bench.queue.take(200.0) is None
+
+
+def test_other_sources_rest_on() -> None:
+    bench = Bench(feed=2, mill=2)
+    bench.put("1", delay_s=100.0)
+    bench.queue.hasten("mill")
+
+    assert bench.queue.take(0.0) is None
+
+
+def test_what_failed_rests_on() -> None:
+    bench = Bench()
+    failed = an_image_task("https://x.example/1", state=State.FAILED)
+    bench.queue.publish([Copy(failed, 100.0)])
+    bench.queue.hasten("feed")
+
+    assert bench.queue.take(0.0) is None
+
+
+def test_what_is_looked_at_by_its_own_time_rests_on() -> None:
+    bench = Bench()
+    bench.queue.publish([Copy(a_verify_task(), 100.0)])
+    bench.queue.hasten(a_verify_task().source)
+
+    assert bench.queue.take(0.0) is None

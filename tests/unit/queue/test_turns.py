@@ -81,6 +81,62 @@ def test_a_slot_is_freed_once_however_often_a_delivery_ends() -> None:
     assert hand.turns.in_hand("a") == 1
 
 
+def test_what_is_fetched_leaves_its_slot_to_the_next_while_it_is_committed() -> None:
+    hand = Hand({"a": 1})
+    hand.add(count=3)
+    (first,) = hand.take()
+
+    assert hand.turns.fetched(first)  # which is news for whoever hands on
+    assert tags(hand.take(2)) == [2]
+    assert hand.turns.in_hand("a") == 2
+
+
+def test_what_is_fetched_still_has_its_thread() -> None:
+    hand = Hand({"a": 1}, threads=2)
+    hand.add(count=3)
+    (first,) = hand.take()
+    hand.turns.fetched(first)
+    (second,) = hand.take()
+
+    assert not hand.turns.fetched(second)
+    assert hand.take() == []
+    assert hand.end(first, Settled())
+    assert tags(hand.take()) == [3]
+
+
+def test_what_is_fetched_ends_once_and_frees_no_other_slot() -> None:
+    hand = Hand({"a": 1})
+    hand.add(count=4)
+    (first,) = hand.take()
+    hand.turns.fetched(first)
+    hand.take()
+
+    assert hand.end(first, Settled())
+    assert not hand.end(first, Settled())
+    assert hand.take() == []
+
+
+def test_what_is_fetched_and_can_not_be_committed_goes_back_to_its_lanes_head() -> None:
+    hand = Hand({"a": 1})
+    hand.add(count=3)
+    (first,) = hand.take()
+    hand.turns.fetched(first)
+    hand.end(first, ToHead())
+    hand.clock.advance(1.0)
+
+    assert tags(hand.take()) == [1]
+
+
+def test_a_delivery_that_has_ended_is_not_fetched_any_more() -> None:
+    hand = Hand({"a": 1})
+    hand.add(count=2)
+    (first,) = hand.take()
+    hand.end(first, Settled())
+    hand.turns.fetched(first)
+
+    assert hand.turns.in_hand("a") == 0
+
+
 @pytest.mark.parametrize(("threads", "slots"), [(1, 1), (4, 1), (8, 2), (16, 4), (40, 10)])
 def test_slots_default_to_a_quarter_of_the_threads(threads: int, slots: int) -> None:
     assert Hand({"a": None}, threads).turns.slots("a") == slots
@@ -653,3 +709,30 @@ def test_one_lanes_depth_can_be_asked_for() -> None:
 
     assert hand.turns.buffered("a", "a.fragment") == 1
     assert hand.turns.buffered("a") == 3
+
+
+# --- a block that a person ends ---
+
+
+def test_a_source_whose_block_a_person_ends_is_tried_at_once_one_at_a_time() -> None:
+    hand = Hand({"a": 2})
+    hand.add(count=3)
+    [first] = hand.take()
+    hand.end(first, ToHead(shut_s=86_400.0))
+    hand.turns.unblock("a")
+
+    assert hand.turns.open_lanes(["a.image"]) == {"a.image"}
+    assert len(hand.take(2)) == 1
+
+
+def test_a_pause_outlasts_the_end_of_a_block() -> None:
+    hand = Hand({"a": 2})
+    hand.add()
+    hand.turns.pause("a")
+    hand.turns.unblock("a")
+
+    assert hand.take() == []
+
+
+def test_a_source_that_is_not_here_can_be_unblocked_by_others() -> None:
+    Hand({"a": 2}).turns.unblock("b")

@@ -16,8 +16,9 @@ from core.fetch.fetcher import Fetcher
 from core.model.request import Request
 from core.model.source import SourceTerms
 from core.settings import FetchSettings
+from core.sources import adapter
 from core.sources.adapter import Ask
-from core.steps.asking import going_on
+from core.steps.asking import going_on, page_request
 from tests.support.clock import FakeClock
 from tests.support.fetching import LOOPBACK
 from tests.support.site import Site, answer, whole
@@ -254,3 +255,10 @@ def test_no_secret_is_kept_and_nobody_else_may_read_what_is(world):
     assert told.replace(TOKEN.encode(), b"***") in bodies
     assert not [one for one in kept if TOKEN in one.model_dump_json()]
     assert file.stat().st_mode & 0o077 == 0
+
+
+def test_an_address_that_its_adapter_refuses_ends_the_walk_with_its_words() -> None:
+    pasted = "https://graph.facebook.com/v27.0/1/posts?access_token=T"
+
+    with pytest.raises(errors.Unsupported, match="put it into `token` in the settings"):
+        page_request(adapter("facebook"), pasted, None)

@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import errors
+from core.fetch.lines import LOOKED_AT_S
 from core.model.states import Event, move
 from core.model.task import State
 from core.steps.decide import (
+    LANE_SHUT_S,
     Again,
     BackToHead,
     Bury,
@@ -175,3 +177,15 @@ def test_what_is_left_of_a_wait_is_not_counted_a_second_time():
     early = decided(errors.TooEarly("early", delay_s=1e9))
 
     assert early.task.waited_s == 0.0
+
+
+@pytest.mark.parametrize("shut", [errors.Throttled, errors.Offline])
+def test_what_waits_for_a_long_block_is_back_in_its_lane_before_should_a_person_end_it(shut):
+    assert decided(shut("429", delay_s=86_400.0)).delay_s == LANE_SHUT_S
+    assert decided(shut("429", delay_s=86_400.0)).shut_s == 86_400.0
+
+
+def test_what_a_host_refused_for_long_is_looked_at_before_too():
+    busy = errors.HostBusy("429", delay_s=86_400.0, reason=errors.Throttled.reason)
+
+    assert decided(busy).delay_s == LOOKED_AT_S

@@ -42,6 +42,36 @@ def test_a_picture_becomes_an_object_and_a_record_with_its_provenance(getting):
     assert (end.position, end.title) == (3, "The weir")
 
 
+def test_its_slot_is_free_once_all_is_fetched_and_before_anything_is_committed(getting):
+    getting.site.serve("/x.jpg", media.jpeg())
+    there = []
+
+    class Watched(Run):
+        def __init__(self, *given, **more):
+            objects = getting.store.root / "objects"
+            fetched = lambda: there.append([p for p in objects.rglob("*") if p.is_file()])  # noqa: E731
+            super().__init__(*given, **more, fetched=fetched)
+
+    end = getting.run(run=Watched)
+
+    assert there == [[]]
+    assert getting.object_of(end) == media.jpeg()
+
+
+def test_what_fails_tells_nobody_that_it_is_fetched(getting):
+    getting.site.serve("/x.jpg", b"<!DOCTYPE html><title>gone</title>")
+    told = []
+
+    class Watched(Run):
+        def __init__(self, *given, **more):
+            super().__init__(*given, **more, fetched=lambda: told.append(True))
+
+    with pytest.raises(errors.NotMedia):
+        getting.run(run=Watched)
+
+    assert told == []
+
+
 def test_row_11_the_type_comes_from_the_bytes_and_the_told_one_is_kept(getting):
     getting.site.serve("/x.jpg", media.webp(), content_type="image/jpeg")
 

@@ -84,6 +84,23 @@ def test_a_redirect_to_a_removed_picture_that_the_adapter_knows_is_reported(gett
     assert nothing_is_filed(getting)
 
 
+@pytest.mark.parametrize("shown", ["default_d_h_large.gif", "default_w_large.gif"])
+def test_weibos_own_stand_ins_are_known_by_where_a_redirect_leads(getting, shown: str):
+    getting.placeholders = placeholders_of("weibo", SourceSettings(adapter="weibo"))
+    getting.site.redirect("/large/0a1b.jpg", f"/images/{shown}")
+    getting.site.serve(f"/images/{shown}", media.gif())
+
+    assert refused(getting, "/large/0a1b.jpg").reason == "placeholder"
+    assert list(getting.store.media.all()) == []
+
+
+def test_a_picture_at_weibo_is_no_stand_in_for_its_name(getting):
+    getting.placeholders = placeholders_of("weibo", SourceSettings(adapter="weibo"))
+    getting.site.serve("/large/default_d_h_large.gif", media.gif())
+
+    assert getting.run("/large/default_d_h_large.gif").state is EndState.GOT
+
+
 def test_a_redirect_to_a_removed_picture_that_the_settings_name_is_reported(getting):
     getting.placeholders = Placeholders("mill", patterns=(getting.site.url("/rem*.png"),))
     getting.site.redirect("/x.jpg", "/removed.png?sig=abc&w=9")
