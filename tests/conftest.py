@@ -15,7 +15,7 @@ pytest_plugins = [
     "tests.support.workers",
 ]
 
-# Two cores are shared by everything that a test run starts: a slow example proves nothing.
+# The cores are shared by everything that a test run starts: a slow example proves nothing.
 _CALM = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("laptop", max_examples=60, **_CALM)
 settings.register_profile("ci", max_examples=100, derandomize=True, print_blob=True, **_CALM)

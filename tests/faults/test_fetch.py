@@ -25,6 +25,7 @@ from tests.support.media import jpeg
 from tests.support.site import Exchange, Site, answer, cut, drip, drip_headers, hang, whole
 
 BODY = jpeg(size_bytes=20_000)
+ENDLESS_S = 15.0  # what drips or hangs here would go on for a minute, or for minutes
 
 
 @pytest.fixture
@@ -60,7 +61,7 @@ def test_fact_11_dripping_headers_end_at_the_total_deadline(site: Site) -> None:
         with net(idle_s=5.0, total_s=0.5) as web, pytest.raises(Timeout, match="not done within"):
             web.page(site.url("/"))
 
-    assert _seconds(ask) < 3.0
+    assert _seconds(ask) < ENDLESS_S
 
 
 def test_fact_11_a_dripping_body_ends_at_the_total_deadline(
@@ -69,10 +70,10 @@ def test_fact_11_a_dripping_body_ends_at_the_total_deadline(
     site.on("/", drip(bytes(10_000), every_s=0.02, ETag='"1"'))
 
     def ask() -> None:
-        with net(idle_s=5.0, total_s=0.5) as web, pytest.raises(Timeout, match="not done within"):
+        with net(idle_s=5.0, total_s=1.5) as web, pytest.raises(Timeout, match="not done within"):
             web.download(site.url("/"), partial)
 
-    assert _seconds(ask) < 3.0
+    assert _seconds(ask) < ENDLESS_S
     assert partial.path.stat().st_size > 0
     assert partial.validators is not None
 
@@ -101,8 +102,8 @@ def test_a_body_under_the_minimum_rate_is_left(site: Site, partial: HeldPartial)
 
 
 def test_a_slow_but_steady_body_is_waited_for(site: Site, partial: HeldPartial) -> None:
-    site.on("/", drip(BODY, every_s=0.03, size=1000))
-    with net(idle_s=0.6) as web:
+    site.on("/", drip(BODY, every_s=0.15, size=1000))
+    with net(idle_s=2.0) as web:
         got = web.download(site.url("/"), partial)
 
     assert got.size_bytes == len(BODY)
@@ -145,19 +146,19 @@ def test_a_shutdown_wakes_a_read_that_waits(site: Site) -> None:
     site.on("/", hang())
 
     def ask() -> None:
-        with net(idle_s=20.0) as web:
+        with net(idle_s=60.0) as web:
             timer = threading.Timer(0.2, web.stop.set)
             timer.start()
             with pytest.raises(Released):
                 web.page(site.url("/"))
             timer.join()
 
-    assert _seconds(ask) < 3.0
+    assert _seconds(ask) < ENDLESS_S
 
 
 def test_a_step_longer_than_its_time_is_handed_over(site: Site, partial: HeldPartial) -> None:
     site.on("/", drip(BODY, every_s=0.02, size=100, ETag='"1"'))
-    with net(hand_over_s=0.3) as web, pytest.raises(Released, match="handed back"):
+    with net(hand_over_s=1.0) as web, pytest.raises(Released, match="handed back"):
         web.download(site.url("/"), partial)
 
     assert partial.validators is not None
@@ -273,7 +274,7 @@ def trusting(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Net
         return made(guard, watch, tls=lambda: context)
 
     monkeypatch.setattr("core.fetch.fetcher.Door", door)
-    with net(idle_s=0.8, total_s=2.5) as web:
+    with net(idle_s=2.5, total_s=8.0) as web:
         yield web
 
 
@@ -297,16 +298,16 @@ def test_fact_11_deadlines_hold_over_tls(tls_site: Site, trusting: Net) -> None:
     tls_site.on("/silent", hang())
     tls_site.on("/slow", drip_headers(every_s=0.02))
 
-    with pytest.raises(Timeout, match=r"no byte for 0\.8 s"):
+    with pytest.raises(Timeout, match=r"no byte for 2\.5 s"):
         trusting.page(tls_site.url("/silent"))
-    with pytest.raises(Timeout, match=r"not done within 2\.5 s"):
+    with pytest.raises(Timeout, match="not done within 8 s"):
         trusting.page(tls_site.url("/slow"))
 
 
 def test_a_pause_shorter_than_the_idle_deadline_breaks_no_tls_record(
     tls_site: Site, trusting: Net, partial: HeldPartial
 ) -> None:
-    tls_site.on("/", drip(BODY, every_s=0.45, size=10_000))
+    tls_site.on("/", drip(BODY, every_s=1.2, size=10_000))
 
     assert trusting.download(tls_site.url("/"), partial).size_bytes == len(BODY)
 
@@ -317,7 +318,7 @@ def test_a_server_that_never_shakes_hands_is_left_at_the_connect_deadline(site: 
         with pytest.raises((Timeout, Unreachable)):
             web.page(site.url("/").replace("http:", "https:"))
 
-    assert time.monotonic() - began < 3.0
+    assert time.monotonic() - began < ENDLESS_S
 
 
 def test_secrets_do_not_follow_a_downgrade(tls_site: Site, site: Site, trusting: Net) -> None:

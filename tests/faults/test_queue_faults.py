@@ -142,7 +142,7 @@ def test_fact_6_a_dead_letter_has_no_end_of_its_own() -> None:
 
 def test_fact_7_a_delayed_task_waits_in_rabbitmq_and_not_in_the_worker(site: Site) -> None:
     task = image("1")
-    site.steps.plan(task, errors.TooEarly("not yet", delay_s=1.0))
+    site.steps.plan(task, errors.TooEarly("not yet", delay_s=5.0))
     site.put(task)
     with working(site.broker):
         eventually(lambda: site.look().delayed, "it lies in a delay queue")

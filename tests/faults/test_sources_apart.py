@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import random
+import statistics
 import threading
 import time
 from collections.abc import Iterator
@@ -79,6 +80,12 @@ class World:
         eventually(lambda: self.ended(source) == before + len(tasks), f"{source}'s tasks end")
         return len(tasks) / (time.monotonic() - began)
 
+    def keeps(self, alone: float, source: str = "b") -> bool:
+        """Whether a healthy source has the speed that it has alone. What else the machine does may
+        slow one look at it; what another source does slows each."""
+        looks = (self.rate(source, images(60, source, f"beside{look}-")) for look in range(5))
+        return any(beside >= 0.8 * alone for beside in looks)
+
 
 @contextmanager
 def a_world(vhost: VirtualHost, sources: dict[str, int | None] = SOURCES) -> Iterator[World]:
@@ -141,6 +148,7 @@ def test_a_block_longer_than_the_consumer_timeout_returns_what_was_prefetched_on
         assert (still_tried, still_ready) == (tried, len(tasks))
         assert redelivered <= prefetched
         assert "PRECONDITION_FAILED" not in caplog.text
+        assert "RabbitMQ cancelled" not in caplog.text  # what 4.3 does instead
         assert it.runs("a") == len(tasks) + tried
 
 
@@ -166,15 +174,23 @@ def test_a_paused_source_returns_what_was_prefetched_once_and_keeps_the_rest(wor
     assert redelivered <= 1
 
 
+@pytest.mark.quiet
 def test_a_resumed_source_goes_on_within_a_second(world: World) -> None:
-    world.broker.close_source("a")
-    world.put(*images(1))
+    waits: list[float] = []
     with working(world.broker):
-        eventually(lambda: world.rate("b", images(1, "b")), "the other source runs")
-        world.broker.open_source("a")
-        eventually(lambda: world.ended("a") == 1, "it goes on", within_s=1.0)
+        for turn in range(5):  # the machine may be away for a moment in one of them
+            world.broker.close_source("a")
+            world.put(image(f"{turn}"))
+            world.rate("b", [image(f"{turn}", "b")])
+            opened = time.monotonic()
+            world.broker.open_source("a")
+            eventually(lambda turn=turn: world.ended("a") == turn + 1, "it goes on")
+            waits.append(time.monotonic() - opened)
+
+    assert statistics.median(waits) <= 1.0
 
 
+@pytest.mark.quiet
 @pytest.mark.parametrize("stuck", [["a"], ["a", "c", "d"]])
 def test_sources_that_never_end_leave_another_its_speed(
     vhost: VirtualHost, stuck: list[str]
@@ -190,15 +206,16 @@ def test_sources_that_never_end_leave_another_its_speed(
                     it.steps.always(task, gate)
                 it.put(*tasks)
             eventually(lambda: gate.inside == 2 * len(stuck), "their slots are taken")
-            beside = it.rate("b", images(60, "b", "beside"))
+            keeps = it.keeps(alone)
             for source in stuck:
                 it.broker.close_source(source)
             gate.opened.set()
 
+        assert keeps
         assert gate.most == 2 * len(stuck)
-        assert beside >= 0.8 * alone
 
 
+@pytest.mark.quiet
 @pytest.mark.parametrize(
     "shut",
     [
@@ -218,9 +235,9 @@ def test_a_source_that_may_not_go_on_leaves_another_its_speed(
         alone = world.rate("b", images(60, "b", "alone"))
         world.put(*tasks)
         eventually(lambda: world.runs("a"), "it was tried")
-        beside = world.rate("b", images(60, "b", "beside"))
+        keeps = world.keeps(alone)
 
-    assert beside >= 0.8 * alone
+    assert keeps
     assert world.runs("a") <= 4
 
 

@@ -13,13 +13,14 @@ import pytest
 from tests.support.queue import eventually
 from tests.support.rabbitmq import VirtualHost
 from tests.support.redis import RedisProcess, flush
-from tests.support.site import answer, hang, whole
+from tests.support.site import Seen, answer, hang, whole
 from tests.support.whole_worker import FAST, PICTURE, Whole, a_whole_worker
 
 pytestmark = [pytest.mark.rabbitmq, pytest.mark.redis]
 
 Start = Callable[..., Whole]
 LATENCY_S = 0.15  # of a healthy source's answers: long beside what this machine adds
+BLOCK_S = 60  # longer than a test looks
 
 
 @pytest.fixture
@@ -36,6 +37,13 @@ def healthy(worker: Whole, of: str, count: int = 30) -> float:
     return worker.rate(worker.images("b", count, of=of, delay_s=LATENCY_S))
 
 
+def keeps_its_speed(worker: Whole, alone: float) -> bool:
+    """Whether the healthy source has the speed that it has alone. What else the machine does may
+    slow one look at it; what another source does slows each."""
+    looks = (healthy(worker, f"beside{look}-") for look in range(5))
+    return any(beside >= 0.8 * alone for beside in looks)
+
+
 def stuck(worker: Whole, source: str, count: int) -> None:
     """Publish tasks of a source that accepts and never answers."""
     tasks = worker.images(source, count)
@@ -47,67 +55,67 @@ def stuck(worker: Whole, source: str, count: int) -> None:
 # --- no source pays for another ---
 
 
+@pytest.mark.quiet
 def test_three_sources_that_never_answer_leave_another_its_speed(start: Start) -> None:
     worker = start(a=FAST, c=FAST, d=FAST, b=FAST)
     alone = healthy(worker, "alone")
     for source in ("a", "c", "d"):
         stuck(worker, source, 200)
-    eventually(lambda: worker.site.asked("/a/0.jpg") and worker.asked("d") == 2, "all are stuck")
-    beside = healthy(worker, "beside")
+    all_slots = [2, 2, 2]
+    eventually(lambda: [worker.asked(one) for one in ("a", "c", "d")] == all_slots, "all are stuck")
 
-    assert beside >= 0.8 * alone
-    assert [worker.asked(source) for source in ("a", "c", "d")] == [2, 2, 2]
+    assert keeps_its_speed(worker, alone)
+    assert [worker.asked(source) for source in ("a", "c", "d")] == all_slots
 
 
+@pytest.mark.quiet
 def test_a_source_that_asks_for_time_is_left_alone_and_leaves_another_its_speed(
     start: Start, vhost: VirtualHost
 ) -> None:
     worker = start(a=FAST, b=FAST)
     alone = healthy(worker, "alone")
     tasks = worker.images("a", 60)
-    slower = answer(429, {"Retry-After": "6"})
+    slower = answer(429, {"Retry-After": str(BLOCK_S)})
     for number in range(60):
         worker.site.on(f"/a/{number}.jpg", slower, whole(PICTURE))
     worker.put(*tasks)
     eventually(lambda: worker.asked("a"), "it is asked")
-    told_at = time.monotonic()
-    beside = healthy(worker, "beside")
+    keeps = keeps_its_speed(worker, alone)
     eventually(lambda: worker.ready("a") >= 58, "what was prefetched is back")
-    time.sleep(max(0.0, told_at + 5.0 - time.monotonic()))
-    asked = worker.asked("a")
+    time.sleep(2.0)
 
-    assert beside >= 0.8 * alone
-    assert asked <= 2  # its slots
+    assert keeps
+    assert worker.asked("a") <= 2  # its slots
 
 
+@pytest.mark.quiet
 def test_a_source_over_its_budget_holds_no_thread_and_leaves_another_its_speed(
     start: Start,
 ) -> None:
-    """Its first token is due in twenty seconds, and no thread waits for more than five."""
-    worker = start(a={"rate": 0.05, "burst": 1}, b=FAST)
+    """Its first token is due in two minutes, and no thread waits for more than five seconds."""
+    worker = start(a={"rate": 1 / 120, "burst": 1}, b=FAST)
     alone = healthy(worker, "alone")
     worker.put(*worker.images("a", 200))
     eventually(lambda: worker.turns.buffered("a") == 3, "it was tried, and waits")
-    beside = healthy(worker, "beside")
 
-    assert beside >= 0.8 * alone
+    assert keeps_its_speed(worker, alone)
     assert (worker.turns.in_hand("a"), worker.asked("a")) == (0, 0)
     assert (worker.turns.buffered("a"), worker.ready("a")) == (3, 197)
 
 
+@pytest.mark.quiet
 def test_a_paused_source_leaves_another_its_speed_and_goes_on_once_resumed(start: Start) -> None:
     worker = start(a=FAST, b=FAST)
     alone = healthy(worker, "alone")
     worker.app.switchboard.pause("a", "a person said so")
     tasks = worker.images("a", 50)
     worker.put(*tasks)
-    beside = healthy(worker, "beside")
+    keeps = keeps_its_speed(worker, alone)
     asked, ready = worker.asked("a"), worker.ready("a")
     worker.app.store.switches.change("a", lambda now: now.model_copy(update={"pause": None}))
-    eventually(lambda: worker.asked("a"), "it goes on", within_s=2.0)
-    eventually(lambda: worker.got(tasks) == 50, "all are got")
+    eventually(lambda: worker.got(tasks) == 50, "it goes on, and all are got")
 
-    assert beside >= 0.8 * alone
+    assert keeps
     assert (asked, ready) == (0, 50)
 
 
@@ -143,15 +151,19 @@ def test_a_flushed_redis_leaves_a_blocked_and_a_paused_source_alone(
     worker.site.on("/a/0.jpg", answer(429, {"Retry-After": "5"}), whole(PICTURE))
     worker.put(tasks[0])
     eventually(lambda: worker.asked("a"), "it says «slower»")
-    blocked_at = time.monotonic()
     worker.app.switchboard.pause("c", "a person said so")
     flush(redis_url)
     others = worker.images("c", 30)
     worker.put(*tasks[1:], *others)
     healthy(worker, "after", 20)
-    time.sleep(max(0.0, blocked_at + 4.5 - time.monotonic()))
-    asked = worker.asked("a"), worker.asked("c")
     eventually(lambda: worker.got(tasks) == 30, "the block ends, the other pause does not")
+    refused, *later = requests(worker, "a")
 
-    assert asked == (1, 0)
+    assert min(seen.at for seen in later) >= refused.at + 5.0
     assert worker.asked("c") == 0
+
+
+def requests(worker: Whole, source: str) -> list[Seen]:
+    """What the site was asked of a source, in the order in which it came."""
+    mine = [seen for seen in worker.site.requests if seen.path.startswith(f"/{source}/")]
+    return sorted(mine, key=lambda seen: seen.at)

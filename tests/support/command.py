@@ -73,7 +73,7 @@ class Started:
         return self.process.returncode, out, err
 
 
-def until(holds: Callable[[], bool], within_s: float = 30.0) -> None:
+def until(holds: Callable[[], bool], within_s: float = 60.0) -> None:
     """Wait for something that another process does."""
     deadline = time.monotonic() + within_s
     while not holds():

@@ -27,7 +27,7 @@ from core.steps.decide import RetryPolicy
 from tests.support.tasks import an_image_task
 
 QUICK = RetryPolicy(base_s=0.001, floor_s=0.001, cap_s=0.01, crash_base_s=0.001, crash_cap_s=0.01)
-PATIENCE_S = 30.0  # before a test says that something never happened
+PATIENCE_S = 60.0  # before a test says that something never happened
 
 
 class Shortest:
@@ -54,6 +54,9 @@ class FakeOwner:
 
     def granted(self, delivery: Delivery) -> None:
         self.grants.append(delivery)
+
+    def fetched(self, delivery: Delivery) -> None:
+        """Nobody asks."""
 
 
 def a_delivery(

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from core.errors import Gone
 from core.fetch.page import PageBody
+from core.ledger.memory import MemoryLedger
 from core.model.end import EndState, MediaEnd
 from core.model.request import Asked, Request
 from core.model.source import SourceTerms
@@ -21,6 +22,7 @@ from core.settings import Settings
 from core.steps.actions import Publish
 from core.steps.discover import DiscoverStep
 from core.steps.ends import write_end
+from core.steps.reopened import Reopened
 from core.steps.trigger import find_feed, trigger
 from tests.support.clock import FakeClock
 from tests.support.store import got, open_store
@@ -51,7 +53,7 @@ class Reading:
 
     def __init__(self, root: Path, *, high_water: int = 1000, terms: SourceTerms | None = None):
         self.clock = FakeClock()
-        self.store = open_store(root)
+        self.store = open_store(root, clock=self.clock)
         self.site: dict[str, bytes] = {}
         self.asked: list[str] = []
         self.open_tasks = 0
@@ -59,6 +61,7 @@ class Reading:
         self.rests: list[float] = []
         self.queue: deque[Task] = deque()
         self.settings = Settings()
+        self.ledger = MemoryLedger(self.clock)
         self._terms = terms or SourceTerms("feed", 10.0, 20)
         self.step = DiscoverStep(
             store=self.store,
@@ -71,6 +74,7 @@ class Reading:
             clock=self.clock,
             stop_after_known=lambda _source: self.stop_after_known,
             slow_down=lambda _asked, seconds: self.rests.append(seconds),
+            reopened=Reopened(self.store, self.ledger),
         )
 
     @contextmanager

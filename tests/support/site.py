@@ -22,6 +22,7 @@ from email.message import Message
 from http.client import responses
 from typing import Any
 
+from scripts.servers.process import free_port
 from tests.support.site_server import Handler, Server
 
 GENERIC = "application/octet-stream"
@@ -91,7 +92,8 @@ class Site:
         self._scripts: dict[str, list[Behaviour]] = {}
         self._lock = threading.Lock()
         self._closing = threading.Event()
-        self._server = Server((host, 0), self._exchange, tls)
+        # Not of the kernel's choosing: once the site has ended, nobody else is given its port.
+        self._server = Server((host, free_port()), self._exchange, tls)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
         self.host, self.port = host, int(self._server.server_address[1])
         self._scheme = "http" if tls is None else "https"

@@ -21,8 +21,16 @@ FEED = "feed000000000000"
 SOURCE = "mill"
 
 
-def open_store(root: Path, *, exclusive: bool = False, disk: type[Disk] = Disk) -> Store:
-    return Store.open(root, exclusive=exclusive, clock=FakeClock(), writer="mill-1-aa", disk=disk)
+def open_store(
+    root: Path,
+    *,
+    exclusive: bool = False,
+    disk: type[Disk] = Disk,
+    clock: FakeClock | None = None,
+) -> Store:
+    return Store.open(
+        root, exclusive=exclusive, clock=clock or FakeClock(), writer="mill-1-aa", disk=disk
+    )
 
 
 def sha256(content: bytes) -> str:

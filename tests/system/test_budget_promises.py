@@ -1,6 +1,6 @@
 """The promises about budgets in short, by real workers against a host that keeps its own log. The
-bound is held to exactly; what depends on how busy the machine is, loosely: `scripts/bench/budget`
-measures that."""
+bound is held to exactly; what depends on how busy the machine is, loosely, and is looked at again
+where it falls short (a fault would do so each time): `scripts/bench/budget` measures that."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from scripts.bench.budget_proofs.scene import Scene
 from scripts.bench.budget_proofs.windows import NANO
 from tests.support.rabbitmq import VirtualHost
 
-pytestmark = [pytest.mark.system, pytest.mark.rabbitmq, pytest.mark.redis]
+pytestmark = [pytest.mark.quiet, pytest.mark.system, pytest.mark.rabbitmq, pytest.mark.redis]
 
-LEAST_USED = 0.8  # of what is possible: other tests may run beside this one
+LEAST_USED = 0.8  # of what is possible
 LEAST_BESIDE = 0.8  # of what a source does alone
+LOOKS = 4
 
 
 @pytest.fixture
@@ -55,7 +56,7 @@ def test_four_processes_together_keep_to_the_bound_with_requests_of_every_kind(
     terms = Terms(25.0, 10)
     feeds = {
         "first": host.feed("a", "first", pages=1, items=1),
-        "mix": host.feed("a", "mix", pages=3, items=60, what="mix"),
+        "mix": host.feed("a", "mix", pages=6, items=60, what="mix"),
     }
     scene.configure(FETCH + source("a", terms, 3, feeds))
     scene.start_workers(4, 4)
@@ -66,9 +67,7 @@ def test_four_processes_together_keep_to_the_bound_with_requests_of_every_kind(
     # when: more work than it has tokens
     scene.submit("mix")
     scene.wait_for(lambda: len(scene.grants("a")) > 30, 30, "work under way")
-    begin = scene.grants("a")[-1]
-    time.sleep(3.0)
-    end = scene.grants("a")[-1]
+    uses = any(used_in(scene, terms, 3.0) >= LEAST_USED for _ in range(LOOKS))
     scene.end()
 
     # then
@@ -79,7 +78,15 @@ def test_four_processes_together_keep_to_the_bound_with_requests_of_every_kind(
     assert judged.arrivals_over <= TOLERANCE
     assert judged.unpaid == 0
     assert {"feed", "image", "moved", "cut", "video"} <= kinds
-    assert used(traffic.grants_us, begin, end, terms.rate, 1) >= LEAST_USED
+    assert uses
+
+
+def used_in(scene: Scene, terms: Terms, seconds: float) -> float:
+    """The share of what is possible that source A is granted from now on."""
+    begin = scene.grants("a")[-1]
+    time.sleep(seconds)
+    grants = scene.grants("a")
+    return used(grants, begin, grants[-1], terms.rate, 1)
 
 
 def test_visits_at_a_high_rate_keep_to_the_bound(scene: Scene, host: Host):
@@ -127,7 +134,8 @@ def test_many_refusals_in_one_moment_halve_once_and_silence_the_source(scene: Sc
 def test_three_sources_that_never_answer_cost_another_one_nothing(scene: Scene, host: Host):
     stuck = ("a1", "a2", "a3")
     terms = Terms(500.0, 50)
-    settings = FETCH + source("b", terms, 2, {"b": host.feed("b", "b", pages=8, items=100)})
+    settings = f"{FETCH}idle_s = 60\n"  # longer than we look
+    settings += source("b", terms, 2, {"b": host.feed("b", "b", pages=8, items=100)})
     for name in stuck:
         settings += source(name, terms, 2, {name: host.feed(name, name, pages=1, items=200)})
         host.behave(name, never=True)
@@ -140,10 +148,10 @@ def test_three_sources_that_never_answer_cost_another_one_nothing(scene: Scene, 
     alone = pictures_in(host, 3.5)
     scene.submit(*stuck)
     scene.wait_for(lambda: all(host.counts(a).open == 4 for a in stuck), 30, "every slot taken")
-    beside = pictures_in(host, 3.5)
+    goes_on = any(pictures_in(host, 3.5) >= alone * LEAST_BESIDE for _ in range(LOOKS))
 
+    assert goes_on
     assert all(host.counts(name).open == 4 for name in stuck)
-    assert beside >= alone * LEAST_BESIDE
 
 
 def pictures_in(host: Host, seconds: float) -> int:

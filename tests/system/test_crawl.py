@@ -302,7 +302,7 @@ def test_a_second_interrupt_ends_at_once(site: Site, tmp_path: Path):
             if "Ending what is in hand" in line:
                 break
         run.process.send_signal(signal.SIGINT)
-        status = run.process.wait(timeout=5)
+        status = run.process.wait(timeout=12)  # the next bytes come after fifteen
 
     assert status == 130
 

@@ -19,7 +19,7 @@ from tests.support.site import Site
 from tests.support.tasks import an_image_task
 from tests.support.workers import Workers
 
-pytestmark = [pytest.mark.system, pytest.mark.rabbitmq, pytest.mark.redis]
+pytestmark = [pytest.mark.quiet, pytest.mark.system, pytest.mark.rabbitmq, pytest.mark.redis]
 
 PICTURES = 200  # altogether, however many sources share them
 SETTINGS = """

@@ -167,7 +167,7 @@ def test_a_feed_whose_host_said_slower_is_held_back_and_status_tells_of_the_host
     assert told.returncode == 0
     assert "open but for the hosts below" in told.stdout
     assert re.search(r"\nfeed/127\.0\.0\.1: blocked for (9 min|10 min 0 s)", told.stdout)
-    assert again.stdout.splitlines()[1].startswith("press  held  127.0.0.1, where the feed lies,")
+    assert again.stdout.splitlines()[1].startswith("press  held  127.0.0.1, which is asked for the")
 
 
 def test_sighup_in_the_first_moments_is_acted_on_once_it_runs(workers: Workers, site: Site):

@@ -109,6 +109,7 @@ def test_a_dead_link_is_listed_tried_again_and_discarded(workers: Workers, sampl
         check=False,
     )
     until(lambda: len([seen for seen in sample.requests if seen.path == DEAD_LINK]) > asked)
+    until(lambda: bool(workers.letters()))
     workers.wait_for(done=10, dead=1)
     discarded = workers.headrace("dead", "discard", "--source", "feed")
 
@@ -190,10 +191,9 @@ def test_a_stopped_worker_hands_back_what_it_holds(workers: Workers, site: Site)
 
     group.send_signal(signal.SIGTERM)
     group.wait(timeout=30)
-    handed_back = workers.status()
+    until(lambda: workers.status()["ready"] == 1)
     workers.start()
     workers.wait_for(done=1)
 
-    assert handed_back["ready"] == 1
     assert site.asked("/0.jpg")[-1].headers["Range"] is not None
     assert list(objects(workers.store).values()) == [big]

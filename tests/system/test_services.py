@@ -1,5 +1,7 @@
+import contextlib
 import os
 import shlex
+import socket
 import stat
 import subprocess
 import sys
@@ -12,7 +14,7 @@ import redis
 
 from scripts.servers.process import Process, ServerTrouble, check_free, find_binary, free_port
 from scripts.servers.rabbitmq import call_api
-from scripts.servers.services import Services
+from scripts.servers.services import _USUAL, Services
 
 ROOT = Path(__file__).resolve().parents[2]
 SERVICES = ROOT / "scripts" / "services"
@@ -47,10 +49,25 @@ def folder(tmp_path_factory, rabbitmq_server):
     """Both services up, in a folder whose name a careless script would break at. (Asks for the
     suite's own RabbitMQ only in order to be skipped where there is none.)"""
     made = tmp_path_factory.mktemp("private services")
-    started = services("up", made)
+    with contextlib.ExitStack() as stack:
+        for port in _USUAL.values():
+            stack.enter_context(taken(port))
+        started = services("up", made)
     assert started.returncode == 0, started.stderr
     yield made
     services("down", made)
+
+
+@contextlib.contextmanager
+def taken(port):
+    """Somebody listens there: us, unless others do. What is started meanwhile has ports of its own,
+    whatever else is started and stopped on this machine."""
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with contextlib.suppress(OSError):
+            listener.bind(("127.0.0.1", port))
+            listener.listen()
+        yield
 
 
 # --- the servers ---
@@ -63,6 +80,11 @@ def test_up_prints_where_things_are_and_no_password(folder):
     assert "Console   http://127.0.0.1:" in told.stdout
     for address in addresses(folder).values():
         assert address.rpartition("@")[0].rpartition(":")[2] not in told.stdout
+
+
+def test_ports_that_others_have_are_left_to_them(folder):
+    assert Services(folder).redis.port != _USUAL["redis"]
+    assert Services(folder).rabbitmq.ports.amqp != _USUAL["amqp"]
 
 
 def test_the_env_file_is_its_owners_alone(folder):
@@ -186,6 +208,14 @@ def test_a_damaged_note_of_the_ports_is_told_with_the_way_out(tmp_path):
 
 def test_a_free_port_is_free():
     check_free("anything", [free_port()])
+
+
+def test_a_port_is_given_once_and_never_one_that_the_system_may_give_to_others():
+    given = [free_port() for _ in range(50)]
+
+    assert len(set(given)) == 50
+    assert not set(given) & set(_USUAL.values())
+    assert max(given) < 32_768
 
 
 def test_the_requeue_script_is_the_command():
