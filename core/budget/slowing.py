@@ -45,7 +45,9 @@ def unblocked(bucket: Bucket, now: int, age_us: int, heard: Slowed | None) -> Ev
     """A person ends a block that began more than `age_us` ago."""
     if heard:
         bucket.recall(heard, now)
-    if bucket.blocked_until > now and bucket.pace.era < now - age_us:
+    # An era that lies ahead is of a clock that was set back since.
+    is_meant = bucket.pace.era < now - age_us or bucket.pace.era > now
+    if bucket.blocked_until > now and is_meant:
         bucket.unblock(now)
     return _event(bucket, now, is_news=False)
 

@@ -42,9 +42,9 @@ class Untold:
         """What was said of it more than `age_s` ago holds no longer: that it was said stays."""
         now = self._clock.monotonic()
         with self._lock:
-            era, _, kept_at = self._kept.get(name, (0, None, now))
-            if kept_at < now - age_s:
-                self._kept[name] = era, now, kept_at
+            kept = self._kept.get(name)
+            if kept is not None and kept[2] < now - age_s:
+                self._kept[name] = kept[0], now, kept[2]
 
     def names(self) -> list[str]:
         """The buckets that something is to be told of."""

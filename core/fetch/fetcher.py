@@ -19,7 +19,7 @@ from core.fetch.download import Download, Downloader
 from core.fetch.exchange import Exchange, in_any_case
 from core.fetch.guard import AddressGuard
 from core.fetch.lines import Lines, pace_by
-from core.fetch.page import PAGE_HEADERS, PageBody, read_page
+from core.fetch.page import PAGE_HEADERS, PART_HEADERS, PageBody, read_page
 from core.fetch.room import Room
 from core.fetch.session import Session, quiet_logs
 from core.fetch.sink import Sink
@@ -192,7 +192,8 @@ class Visit:
         step's time. Where `enough` says so of its first bytes, the rest is left."""
         settings = self._downloader.settings
         self._allow(min(settings.total_s, settings.hand_over_s))
-        with self._exchange.get(request, PAGE_HEADERS, also=request.read_also) as answer:
+        headers = PART_HEADERS if "Range" in request.headers else PAGE_HEADERS
+        with self._exchange.get(request, headers, also=request.read_also) as answer:
             body = read_page(answer, self._max_page_bytes, enough)
         self._pages.append(body)
         return body

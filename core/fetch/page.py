@@ -14,6 +14,7 @@ from core.fetch.inflate import inflate, unzipped, within
 from core.fetch.types import HEAD_BYTES
 
 PAGE_HEADERS = {"Accept-Encoding": "gzip, deflate"}
+PART_HEADERS = {"Accept-Encoding": "identity"}  # a range counts the bytes as they lie there
 _IN_MEMORY_BYTES = 2 * 1024**2
 
 

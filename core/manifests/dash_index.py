@@ -4,7 +4,7 @@ nothing: the bytes of the box are given."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from struct import Struct
 
@@ -15,6 +15,7 @@ from core.manifests.playlists import ByteRange
 MAX_INDEX_BYTES = 4 * 1024**2  # of 12 bytes a segment: a year and more
 MAX_INDEXED = 100_000  # segments of one file
 MAX_DEPTH = 4  # of an index of indexes
+MAX_READS = 10 * MAX_INDEXED  # of heads and references: many may lead to the same index
 
 _BOX = Struct(">II")  # size, name
 _VERSION = Struct(">B3xII")  # version, flags, reference_ID, timescale
@@ -53,13 +54,14 @@ def read_index(body: bytes, offset: int, place: Place) -> list[Indexed]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Index:
     """The bytes that an indexRange names: one box, or one above others."""
 
     body: bytes
     offset: int  # of its first byte in the file
     place: Place
+    reads: int = field(default=0, init=False)
 
     def level(self, at: int, depth: int) -> Iterator[Indexed]:
         """What the box at `at` names, those of the levels below it in their place."""
@@ -112,4 +114,7 @@ class _Index:
     def _unpack(self, layout: Struct, at: int) -> tuple[int, ...]:
         if at < 0 or at + layout.size > len(self.body):
             raise self.place.malformed("bad_index", "its index breaks off")
+        self.reads += 1
+        if self.reads > MAX_READS:
+            raise self.place.malformed("bad_index", "its index leads to the same places too often")
         return layout.unpack_from(self.body, at)

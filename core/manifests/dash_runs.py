@@ -193,10 +193,10 @@ def _shared_out(entries: Sequence[Indexed], runs: Sequence[_Run]) -> Iterator[li
     """Each stretch once, to the run that shows most of it; nothing to a run that it only touches,
     by how times are rounded."""
     shares: list[list[Indexed]] = [[] for _ in runs]
-    for one in entries:
-        shown = [
-            min(float(one.end), run.end_s) - max(float(one.start), run.clock_s) for run in runs
-        ]
+    times = [(run.clock_s, run.end_s) for run in runs]
+    for one in entries:  # there may be a hundred thousand, and of runs a thousand
+        start, end = float(one.start), float(one.end)
+        shown = [min(end, ends) - max(start, begins) for begins, ends in times]
         most = max(shown)
         if most > min(NEAR_S, float(one.duration) / 2):
             shares[shown.index(most)].append(one)

@@ -25,6 +25,7 @@ class SourceSlots:
     wanted: int | None  # the `concurrency` setting
     buffers: dict[str, deque[Delivery]]  # in the order of turns
     slots: int = 1
+    most: int = 1  # threads at work for it, also for what is only to be committed
     in_hand: set[Delivery] = field(default_factory=set)  # each has a slot
     fetched: set[Delivery] = field(default_factory=set)  # in hand too, but the slot is another's
     away: set[str] = field(default_factory=set)  # lanes cancelled until a slot is free
@@ -40,7 +41,8 @@ class SourceSlots:
         """Slots: the setting, else a quarter of the threads; fewer than the threads, so that no
         source takes them all."""
         wanted = max(1, threads // 4) if self.wanted is None else self.wanted
-        self.slots = max(1, min(wanted, threads - 1))
+        self.most = max(1, threads - 1)
+        self.slots = max(1, min(wanted, self.most))
 
     @property
     def held(self) -> int:
@@ -55,7 +57,10 @@ class SourceSlots:
             return False
         if self._careful and self._probe is not None:
             return False
-        return len(self.in_hand) < self.slots
+        return self._has_slot()
+
+    def _has_slot(self) -> bool:
+        return len(self.in_hand) < self.slots and self.held < self.most
 
     def has_work(self) -> bool:
         """Whether anything is buffered."""
@@ -159,7 +164,7 @@ class SourceSlots:
     def mark_stuck(self, now: float, *, has_thread: bool) -> None:
         """Note since when nothing more of it could be handed on. Waiting for tokens does not count:
         others would only wait for the same ones."""
-        if has_thread and len(self.in_hand) < self.slots:
+        if has_thread and self._has_slot():
             self._stuck_since = math.inf
         else:
             self._stuck_since = min(self._stuck_since, now)

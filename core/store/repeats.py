@@ -5,6 +5,7 @@ demand."""
 from __future__ import annotations
 
 import logging
+import os
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
@@ -57,13 +58,15 @@ class Repeats:
                 if end.source in sources and end.file is not None and end.video is None:
                     filed += 1
                     line = f"{end.file.sha256} {end.media} {end.post}"
-                    yield f"{self._path(end.source, end.file.sha256)}\0{line}\n".encode()
+                    path = os.fsencode(self._path(end.source, end.file.sha256))
+                    yield path + f"\0{line}\n".encode()
 
-        by_file = groupby(
-            sorted_lines(told(), self._disk.paths.unnamed), lambda line: line.partition(b"\0")[0]
-        )
-        for path, lines in by_file:
-            self._complete(Path(path.decode()), (line.partition(b"\0")[2] for line in lines))
+        folder = self._disk.paths.unnamed
+        with self._disk.told("sort in", folder):
+            by_file = groupby(sorted_lines(told(), folder), lambda line: line.partition(b"\0")[0])
+            for path, lines in by_file:
+                to_note = (line.partition(b"\0")[2] for line in lines)
+                self._complete(Path(os.fsdecode(path)), to_note)
         return filed
 
     def _complete(self, path: Path, lines: Iterable[bytes]) -> None:

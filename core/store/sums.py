@@ -10,6 +10,7 @@ import itertools
 import logging
 import os
 import secrets
+import tempfile
 import threading
 from collections.abc import Iterable, Iterator
 from copy import copy
@@ -127,8 +128,9 @@ class Sums:
 
     def merge(self) -> Path:
         """Write SHA256SUMS: one line for each object, sorted, for `sha256sum -c` in the root. What
-        lists that crashes cut short lack is added first. Where no list has a line more than last
-        time, it stands as it is."""
+        lists that crashes cut short lack is added first, and an end that is written meanwhile may
+        then be tallied twice, until a `rebuild`. Where no list has a line more than last time, it
+        stands as it is."""
         standings = {path: self._lists.standing(path) for path in self._lists.all()}
         ended = [path for path in standings if standings[path] is not Standing.LIVING]
         if Standing.BROKEN in standings.values():
@@ -169,8 +171,9 @@ class Sums:
         told = (
             line for line in self._lists.lines(lists) if line.sha256 == "-" and line.sign == "+"
         )
-        for media in sorted_lines(f"{line.media}\n".encode() for line in told):
-            yield media.decode().rstrip()
+        with self._disk.told("sort in", Path(tempfile.gettempdir())):  # who only looks has no other
+            for media in sorted_lines(f"{line.media}\n".encode() for line in told):
+                yield media.decode().rstrip()
 
     def _merge(self) -> None:
         tallies: dict[str, Tally] = {}
@@ -243,24 +246,26 @@ class Sums:
         for name in names:
             self._disk.remove(self._paths.sums / name)
 
-    def _noted(self, living: Iterable[Path]) -> Iterator[tuple[str, int]]:
-        """Media and generations that the lists have, sorted."""
-        told = (f"{one.media}\t{one.generation}\n".encode() for one in self._lists.lines(living))
+    def _noted(self, lists: Iterable[Path]) -> Iterator[tuple[str, int]]:
+        """Media and generations that the lists have, sorted; negative for a line that says that one
+        no longer counts: either line may be lost without the other."""
+        told = (f"{x.media}\t{x.sign}{x.generation}\n".encode() for x in self._lists.lines(lists))
         for line in sorted_lines(told, self._paths.unnamed):
             media, generation = line.decode().split("\t")
             yield media, int(generation)
 
     def _lines_of_records(self, noted: Iterator[tuple[str, int]]) -> Iterator[Line]:
-        """What the records say beside what is noted. Both come in the order of the media, and of
-        what is noted no record is read."""
+        """What the records say beside what is noted. Both come in the order of the media, and where
+        the one end that a media has is noted, which is nearly always, no record is read."""
         following = next(noted, None)
         for media, generations in self._media.ended_generations():
             has: set[int] = set()
             while following is not None and following[0] <= media:
                 has |= {following[1]} if following[0] == media else set()
                 following = next(noted, None)
-            if generations - has:
-                yield from lines_of(self._media.ends(media), generations - has)
+            if generations - has or len(generations) > 1:
+                lines = lines_of(self._media.ends(media), generations)
+                yield from (x for x in lines if int(f"{x.sign}{x.generation}") not in has)
 
     def _checksum(self, digest: bytes) -> bytes:
         sha256 = digest.decode().rstrip()

@@ -64,7 +64,8 @@ def _on_video_time(track: Track, pieces: Pieces, video_start_s: float) -> Iterat
         if mapped_s is not None and is_cut:
             raise Malformed("their clock begins anew on the way", reason="no_plain_webvtt")
         shift_s = (segment.shift_s or 0.0) if mapped_s is None else mapped_s
-        if is_cut and in_stretch[segment.discontinuity] == 1:
+        is_told = segment.shift_s is not None  # and with it what the file's clock shows
+        if is_cut and is_told and in_stretch[segment.discontinuity] == 1:
             cues = _shown_in(segment, cues)
         shifted = (cue.shifted(shift_s) for cue in cues)
         yield from (cue for cue in shifted if cue.end_s > 0)

@@ -180,6 +180,15 @@ def test_a_word_from_the_future_means_what_is_now(world: World, budget: TokenBud
     assert unblock(budget, age_s=-3600.0) == 0.0
 
 
+def test_a_word_from_the_future_slows_nobody(world: World) -> None:
+    budget = world.process()
+    fill(world)
+    unblock(budget, age_s=-0.5)
+
+    granted(budget)
+    assert pace(budget) == 1.0
+
+
 def test_a_host_is_opened_by_itself(world: World, budget: TokenBudget) -> None:
     block(budget, DAY_S, HOST.name)
     world.clock.advance(1.0)

@@ -82,6 +82,14 @@ def test_an_index_that_leads_to_itself_has_an_end():
         read(around)
 
 
+def test_how_often_indexes_may_lead_to_the_same_one_is_bounded(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(dash_index, "MAX_READS", 1_000)
+    below = sidx(*[(0 | 1 << 31, 0)] * 20)  # each leads to the one behind it, twenty times
+
+    with pytest.raises(Malformed, match="too often"):
+        read(below * 3 + sidx((0, 1)))
+
+
 def test_boxes_before_the_index_are_passed_and_the_media_begins_behind_it():
     before = struct.pack(">I4s", 16, b"free") + bytes(8)
     body = before + sidx((100, 10), first_offset=7)

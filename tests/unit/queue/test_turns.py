@@ -92,7 +92,7 @@ def test_what_is_fetched_leaves_its_slot_to_the_next_while_it_is_committed() -> 
 
 
 def test_what_is_fetched_still_has_its_thread() -> None:
-    hand = Hand({"a": 1}, threads=2)
+    hand = Hand({"a": 1}, threads=3)
     hand.add(count=3)
     (first,) = hand.take()
     hand.turns.fetched(first)
@@ -144,6 +144,18 @@ def test_slots_default_to_a_quarter_of_the_threads(threads: int, slots: int) -> 
 
 def test_no_source_may_have_every_thread() -> None:
     assert Hand({"a": 100}, threads=8).turns.slots("a") == 7
+
+
+def test_no_source_has_every_thread_though_it_only_commits() -> None:
+    hand = Hand({"a": 2, "b": 1}, threads=4)
+    hand.add("a", count=9)
+    for _ in range(9):
+        for delivery in hand.take():
+            hand.turns.fetched(delivery)
+    hand.add("b")
+
+    assert hand.turns.in_hand("a") == 3
+    assert [delivery.source for delivery in hand.take(9)] == ["b"]
 
 
 def test_no_more_is_in_hand_than_there_are_threads() -> None:

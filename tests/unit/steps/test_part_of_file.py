@@ -54,6 +54,7 @@ def test_just_these_bytes_are_asked_for_and_given(site: Site, spans: Spans):
     assert spans([site.url("/film.mp4")], PART) == BYTES
     [seen] = site.requests
     assert seen.headers["Range"] == "bytes=30000-30067"
+    assert seen.headers["Accept-Encoding"] == "identity"
     assert (seen.headers["Referer"], seen.headers["X-Own"]) == ("https://pond.example/", "yes")
 
 

@@ -107,3 +107,11 @@ def test_a_person_types_what_status_names() -> None:
     told = command(bucket_of("feed", "files.example"), "--store", "my pictures")
 
     assert told == "headrace resume feed/files.example --unblock --store 'my pictures'"
+
+
+def test_a_word_of_days_ago_is_told_to_nobody(world: World) -> None:
+    world.clock.advance(2 * 86_400.0 + 1)
+    world.hear("press", Switch().opened("", NOW_MS))
+
+    assert world.budget.opened == []
+    assert world.opened == []

@@ -1,13 +1,23 @@
 from __future__ import annotations
 
+import errno
 import logging
+import os
 import threading
 
 import pytest
 
-from core.errors import Refused
+from core.errors import Refused, StorageDown
+from core.store.sorting import sorted_lines
 from core.store.store import Store
-from tests.support.store import commit, dead, failing_disk, got, open_store, sha256
+from tests.support.store import (
+    commit,
+    dead,
+    failing_disk,
+    got,
+    open_store,
+    sha256,
+)
 
 HASH = sha256(b"stand-in")
 OTHER = HASH[:4] + "0" * 60  # noted in the same file
@@ -174,3 +184,24 @@ def test_what_is_read_for_one_image_of_ten_million_is_little(store):
 
     assert path.name == HASH[:4]
     assert 10_000_000 / 16**4 * line_bytes < 21_000
+
+
+def test_a_store_whose_folder_has_no_name_in_utf_8_is_repaired_too(tmp_path):
+    store = open_store(tmp_path / os.fsdecode(b"caf\xe9"))
+    try:
+        assert store.repeats.repair([got(b"stand-in", media="m1", post="p1")], {"mill"}) == 1
+        assert posts(store) == 1
+    finally:
+        store.close()
+
+
+def no_room(*_given):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_repair_on_a_full_disk_says_so(store, monkeypatch):
+    monkeypatch.setattr("core.store.sorting._put_aside", no_room)
+    monkeypatch.setitem(sorted_lines.__kwdefaults__, "held", 1)
+
+    with pytest.raises(StorageDown, match="No space left"):
+        store.repeats.repair([got(b"stand-in", media="m1")], {"mill"})

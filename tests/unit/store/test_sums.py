@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+import errno
 import fcntl
 import logging
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from core.errors import StorageDown
 from core.model.end import EndState
+from core.store.sorting import sorted_lines
 from core.store.store import Store
 from core.store.sum_lines import Tally
 from tests.support.clock import FakeClock
@@ -396,3 +400,36 @@ def test_after_a_crash_only_the_records_that_no_list_has_are_read(store, root, m
     assert read == ["b1", "c1"]
     assert store.sums.tally() == {"mill": Tally(got=52, bytes=10 + 80 + 4 + 5)}
     assert store.sums.is_whole()
+
+
+@pytest.mark.parametrize("kept_lines", [0, 1])
+def test_wherever_a_crash_cut_a_list_each_end_is_counted_once(store, root, kept_lines):
+    """Two writers have a line each about one end: that it counts, and that it no longer does."""
+    other = other_writer(root)
+    note(other, dead(media="a1"))
+    note(store, got(media="a1", generation=2))
+    note(store, dead(media="b1"))
+    note(other, got(media="b1", generation=2))
+    path = root / "sums" / Path(other.sums._list.name).name
+    other.sums.forget()  # killed
+    other.close()
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[1 : 1 + kept_lines]))  # of these at most «- dead b1»
+    store.sums.merge()
+
+    assert store.sums.tally() == {"mill": Tally(got=2, bytes=10)}
+
+
+def no_room(*_given):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_what_ended_without_its_file_can_not_be_told_where_temporary_files_have_no_room(
+    store, monkeypatch
+):
+    note(store, dead(media="a1"))
+    monkeypatch.setattr("core.store.sorting._put_aside", no_room)
+    monkeypatch.setitem(sorted_lines.__kwdefaults__, "held", 1)
+
+    with pytest.raises(StorageDown, match="No space left"):
+        list(store.sums.without_file())

@@ -90,6 +90,16 @@ def test_of_a_file_that_periods_share_each_shows_its_own_part(tmp_path):
     assert "00:00:07.000 --> 00:00:08.000\nBye" in text
 
 
+def test_where_the_manifest_tells_no_time_cues_count_from_the_videos_begin(tmp_path):
+    late = "WEBVTT\n\n00:11.000 --> 00:12.500\nBye\n\n"
+    told = ({"duration_s": 4.0}, {"duration_s": 4.0, "discontinuity": 1})
+
+    text = joined(tmp_path, "WEBVTT\n\n" + CUE, late, told=told)
+
+    assert "00:00:01.000 --> 00:00:02.500\nHello" in text
+    assert "00:00:11.000 --> 00:00:12.500\nBye" in text
+
+
 def test_one_period_may_begin_late_on_its_texts_own_clock(tmp_path):
     text = joined(tmp_path, "WEBVTT\n\n" + CUE, told=({"shift_s": -0.5},))
 
