@@ -21,7 +21,7 @@ from core.settings import Settings
 from core.steps.reopened import Telling
 from core.steps.trigger import submitted
 
-_HEAD = ("id", "reason", "status", "attempts", "last failure", "subject")
+_HEAD = ("source", "id", "reason", "status", "attempts", "last failure", "subject")
 _MOST = 1000  # letters listed of a source, unless more are asked for
 
 
@@ -175,7 +175,14 @@ def _show(entries: Sequence[Entry]) -> None:
 
 
 def _row(entry: Entry) -> list[str]:
-    cells = (entry.id, entry.reason, entry.http_status, entry.attempts, entry.last_failure)
+    cells = (
+        entry.source,
+        entry.id,
+        entry.reason,
+        entry.http_status,
+        entry.attempts,
+        entry.last_failure,
+    )
     return [*("-" if cell is None else str(cell) for cell in cells), entry.subject]
 
 

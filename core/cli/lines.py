@@ -99,5 +99,5 @@ def meters_line(meters: Meters) -> str:
     if meters.incomplete:
         parts[0] += f", incomplete {meters.incomplete:,}"
     if meters.blocked_s > 0:
-        parts.append(f"the source asked us to wait {duration(meters.blocked_s)} yet")
+        parts.append(f"a source rests for {duration(meters.blocked_s)} yet")
     return "; ".join(parts)

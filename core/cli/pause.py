@@ -3,6 +3,7 @@ end of a block, which a source may have asked for by mistake."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -15,7 +16,7 @@ from core.clock import SystemClock
 from core.errors import SharedStateDown
 from core.model.switch import Pause, Switch
 from core.settings import Settings
-from core.steps.unblocking import bucket_of
+from core.steps.unblocking import bucket_of, command
 from core.store.switches import SwitchStore
 
 _NO_REASON = "by a person, who gave no reason"
@@ -131,9 +132,10 @@ def _unblock(given: Settings, switches: SwitchStore, bucket: str, *, ask_redis: 
     try:
         blocked_s = _blocked_for(budget, bucket)
         switch()
-        if blocked_s is not None:
-            budget.unblock(bucket, age_s=0.0)
-        return _opened(bucket, blocked_s)
+        if blocked_s is None:
+            return _opened(bucket, None)
+        budget.unblock(bucket, age_s=0.0)
+        return "\n".join([_opened(bucket, blocked_s), *_blocked_hosts(budget, bucket)])
     finally:
         budget.close()
 
@@ -146,6 +148,13 @@ def _blocked_for(budget: TokenBudget, bucket: str) -> float | None:
         return None
 
 
+def _blocked_hosts(budget: TokenBudget, source: str) -> Iterator[str]:
+    """Each is named by itself: one host's mistake says nothing of the others."""
+    for host, standing in budget.slow_hosts().items():
+        if host.startswith(f"{source}/") and standing.blocked_s > 0:
+            yield f"{host} is blocked for {duration(standing.blocked_s)}: {command(host)}"
+
+
 def _opened(bucket: str, blocked_s: float | None) -> str:
     if blocked_s is None:
         return (
@@ -153,7 +162,7 @@ def _opened(bucket: str, blocked_s: float | None) -> str:
             "soon as Redis answers them."
         )
     if blocked_s == 0:
-        return f"{bucket} is not blocked at the workers; a crawl of the store opens it."
+        return f"{bucket} is not blocked for workers. A crawl of the store that runs asks it again."
     return (
         f"{bucket} is open: {duration(blocked_s)} were left of its block. It goes on as slowly as "
         "the refusal made it, and climbs."

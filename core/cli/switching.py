@@ -46,14 +46,14 @@ class Typed:
 
 
 def terms_line(source: str, settings: SourceSettings, switch: Switch, typed: Typed) -> str:
-    """`feed: 2 requests a second, burst 20 (the settings say 10 and 20: ...)`."""
+    """`feed: 2 requests a second, burst 20 (settings or --rate say 10 and 20: ...)`."""
     rate = settings.rate if switch.rate is None else switch.rate
     burst = settings.burst if switch.burst is None else switch.burst
     line = f"{source}: {rate:g} requests a second, burst {burst:,}"
     if switch.rate is None and switch.burst is None:
         return f"{line}, as the settings say"
     return (
-        f"{line} (the settings say {settings.rate:g} and {settings.burst:,}: "
+        f"{line} (settings or --rate say {settings.rate:g} and {settings.burst:,}: "
         f"{typed('budget', source, '--reset')})"
     )
 

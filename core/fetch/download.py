@@ -164,7 +164,7 @@ class Downloader:
         if total is not None and sink.held > total:
             sink.restart()
             raise ServerTrouble(
-                f"{answer.shown}: more than the {total:,} bytes it told; will start anew",
+                f"{answer.shown}: more than the {total:,} bytes it told",
                 reason="longer_than_told",
             )
 
@@ -212,9 +212,7 @@ def _too_short(answer: Answer, size_bytes: int, span: Span) -> ServerTrouble:
 
 
 def _bad_range(answer: Answer, what: str) -> ServerTrouble:
-    return ServerTrouble(
-        f"{answer.shown}: {what}; will retry", reason="bad_range", http_status=answer.status
-    )
+    return ServerTrouble(f"{answer.shown}: {what}", reason="bad_range", http_status=answer.status)
 
 
 def _is_whole(sink: Sink) -> bool:

@@ -29,7 +29,7 @@ from core.ports import Budget, Partial
 from core.settings import FetchSettings
 
 FIRST_HORIZON_S = 5.0  # how far ahead a run's first token may be due
-_MOST_IDLE = 64  # sessions, so that connections do not grow with the number of sources
+_MOST_IDLE = 32  # sessions, so that connections do not grow with the number of sources
 _ALONE = Surroundings()
 
 __all__ = ["Download", "Fetcher", "PageBody", "Surroundings", "Visit", "in_any_case"]

@@ -65,7 +65,7 @@ def inspect(path: Path, content: bytes | None = None) -> Inspected:
 
 def _inspect(file: BinaryIO, size: int) -> Inspected:
     if size == 0:
-        raise EmptyBody("the file has no bytes; will fetch it again")
+        raise EmptyBody("the file has no bytes")
     head = file.read(types.HEAD_BYTES)
     sniffed = types.sniff(head)
     if sniffed is None:

@@ -90,7 +90,7 @@ def check_on_demand(playlist: MediaPlaylist) -> None:
         return
     error: HeadraceError
     if playlist.cut:
-        words = "no EXT-X-ENDLIST: cut off, or still being written; will retry"
+        words = "no EXT-X-ENDLIST: cut off, or still being written"
         error = Truncated(f"{strike(playlist.url)}: {words}")
     else:
         words = "a live manifest (no EXT-X-ENDLIST); Headrace gets what has an end"

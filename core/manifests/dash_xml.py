@@ -132,7 +132,7 @@ def _malformed(url: str, reason: str, words: str) -> Malformed:
 
 def _broken(url: str, error: ParseError) -> HeadraceError:
     if is_cut(error):
-        return Truncated(f"{strike(url)}: the manifest breaks off ({error}); will fetch it again")
+        return Truncated(f"{strike(url)}: the manifest breaks off ({error})")
     return _malformed(url, "bad_xml", f"no well-formed XML: {error}")
 
 

@@ -119,7 +119,7 @@ def _loaded(body: bytes, url: str) -> Mapping[str, object]:
     except ValueError as error:  # of JSON, of its encoding, or of a number without end
         whole = body.rstrip()
         if whole.startswith(b"{") and not whole.endswith(b"}"):
-            raise Truncated(f"{told}: its JSON is cut off; will retry") from error
+            raise Truncated(f"{told}: its JSON is cut off") from error
         raise Malformed(f"{told}: no JSON came, an answer was expected", reason="bad_json") from (
             error
         )

@@ -39,7 +39,7 @@ def _too_often(said: str) -> HeadraceError:
 
 
 def _overload(said: str) -> HeadraceError:
-    return ServerTrouble(f"{said}; will retry")
+    return ServerTrouble(said)
 
 
 def _no_permission(said: str) -> HeadraceError:
@@ -120,7 +120,7 @@ def _meaning(code: int, told: str, words: str) -> HeadraceError:
     said = f"{told}: code {code}" + (f" ({words})" if words else "")
     if (meaning := _MEANINGS.get(code)) is not None:
         return meaning(said)
-    return ServerTrouble(f"{said}, which nobody here knows; will retry", reason=UNKNOWN_CODE)
+    return ServerTrouble(f"{said}, which nobody here knows", reason=UNKNOWN_CODE)
 
 
 def _code(raw: object) -> int | None:

@@ -27,7 +27,7 @@ def malformed(page: PageInput, reason: str, words: str) -> Malformed:
 def leads_back(page: PageInput) -> Malformed:
     """The error for a page that says that it is followed by itself. Another answer may say better;
     an end of the list it is not."""
-    words = "its next page is this one once more; will fetch it again"
+    words = "its next page is this one once more"
     return malformed(page, "truncated", words)
 
 

@@ -99,7 +99,7 @@ def _check_size(found: int, told: int, partial: StagedPartial, url: str) -> None
     if found != told:
         partial.restart()
         raise errors.Truncated(
-            f"{strike(url)}: {found:,} bytes, its manifest says {told:,}; will fetch it again",
+            f"{strike(url)}: {found:,} bytes, its manifest says {told:,}",
             reason="size_mismatch",
         )
 

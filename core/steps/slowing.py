@@ -84,7 +84,7 @@ class Slowing:
 
     def _offline(self, error: HeadraceError, task: Task, asked: Asked) -> errors.Offline:
         """The whole source rests, and tries one task now and then."""
-        offline = errors.Offline(f"this machine seems to be offline: {error}")
+        offline = errors.Offline(f"no host can be reached, so this machine may be offline: {error}")
         slowdown = self._told(
             task.source,
             offline,

@@ -70,7 +70,8 @@ class Library:
             with self._disk.told("name a file in", folder):
                 name = self._named_in(parts, end, target)
         except (StorageDown, UnicodeError) as error:  # a locale may not be able to say the name
-            logger.warning("media %s has no name in the library: %s", end.media, error)
+            why = error if target.exists() else f"its object {target.name} is gone"
+            logger.warning("media %s has no name in the library: %s", end.media, why)
             return None
         return folder / name
 

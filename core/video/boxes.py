@@ -51,4 +51,4 @@ class Boxes:
         self._header = b""
 
     def _damaged(self, what: str) -> DamagedPiece:
-        return DamagedPiece(f"piece {self._piece} {what}; will fetch it again", piece=self._piece)
+        return DamagedPiece(f"piece {self._piece} {what}", piece=self._piece)

@@ -27,8 +27,7 @@ def decrypted(chunks: Iterable[bytes], key: bytes, iv: bytes, piece: int) -> Ite
         last = unpadder.update(decryptor.finalize()) + unpadder.finalize()
     except ValueError as error:  # not a whole number of blocks, or no padding
         raise DamagedPiece(
-            f"piece {piece} can't be decrypted: cut, or encrypted under another key; "
-            "will fetch it again",
+            f"piece {piece} can't be decrypted: cut, or encrypted under another key",
             piece=piece,
         ) from error
     if last:

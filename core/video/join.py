@@ -169,7 +169,7 @@ class _Writer:
             found = head.container or "nothing known"
             raise DamagedPiece(
                 f"piece {part.piece} should be {self.container} and is {found}: cut, or encrypted "
-                "under another key; will fetch it again",
+                "under another key",
                 piece=part.piece,
             )
         return head

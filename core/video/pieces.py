@@ -87,7 +87,7 @@ class Pieces:
         if size == 0 or (planned is not None and size != planned):
             wanted = "at least one" if planned is None else f"{planned:,}"
             raise DamagedPiece(
-                f"piece {piece} has {size:,} bytes, its plan says {wanted}; will fetch it again",
+                f"piece {piece} has {size:,} bytes, its plan says {wanted}",
                 piece=piece,
             )
 

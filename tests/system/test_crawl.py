@@ -263,6 +263,24 @@ def test_a_reader_that_goes_away_ends_no_crawl(site: Site, tmp_path: Path):
 # --- interrupted ---
 
 
+def test_a_file_that_the_disk_lost_is_fetched_anew_once_its_record_is_gone(
+    site: Site, tmp_path: Path
+):
+    digests = pictures(site, 3)
+    crawl(site.url("/list.txt"), tmp_path)
+    lost = min(digests)
+    store = tmp_path / "store"
+    [record] = [one for one in (store / "media").rglob("*.json") if lost in one.read_text()]
+    record.unlink()
+    (store / "objects" / "sha256" / lost[:2] / lost[2:4] / lost).unlink()
+
+    again = crawl(site.url("/list.txt"), tmp_path, "--json")
+
+    assert (told(again)["got"], told(again)["known"]) == (1, 2)
+    assert set(objects(store)) == digests
+    assert checked(store).returncode == 0
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_ends_in_good_order_and_goes_on_later(
     number: signal.Signals, site: Site, tmp_path: Path

@@ -106,5 +106,5 @@ def test_fifty_sources_take_no_more_threads_connections_and_memory_than_two(
 
     assert fifty.threads <= two.threads + 2
     assert fifty.broker_connections == two.broker_connections
-    assert fifty.sockets <= two.sockets + 4 * 10  # a thread keeps eight sources' open at most
+    assert fifty.sockets <= two.sockets + 40  # idle ones are kept to 32 sources at most
     assert fifty.memory_mb <= two.memory_mb * 1.25

@@ -25,7 +25,7 @@ class Shape:
 
 def damaged(what: str) -> Truncated:
     """A file whose bytes contradict its format: like a cut one, it may come whole next time."""
-    return Truncated(f"damaged {what}; will fetch it again", reason="damaged")
+    return Truncated(f"damaged {what}", reason="damaged")
 
 
 class Walker:
@@ -89,9 +89,7 @@ class Walker:
 
     def cut(self, what: str) -> Truncated:
         """The error of a file that ends too early."""
-        return Truncated(
-            f"{self.name} of {self.size:,} bytes ends within {what}; will fetch it again"
-        )
+        return Truncated(f"{self.name} of {self.size:,} bytes ends within {what}")
 
     def shape(self, width: int | None = None, height: int | None = None) -> Shape:
         """The file is whole and ends here."""

@@ -35,7 +35,7 @@ def test_a_rate_is_put_in_the_settings_place(store: Path, capsys):
     assert switched(store) == Switch(rate=0.5)
     assert capsys.readouterr().out == (
         "mill: 0.5 requests a second, burst 6 "
-        "(the settings say 3 and 6: headrace budget mill --reset)\n"
+        "(settings or --rate say 3 and 6: headrace budget mill --reset)\n"
     )
 
 

@@ -68,7 +68,7 @@ def test_the_meters_are_one_line():
     assert meters_line(meters()) == (
         "10 s: found 120, got 80 (4.1 MB), known 3, failed 1; 8.0 files/s, 410 KB/s"
     )
-    assert meters_line(meters(blocked_s=12.0)).endswith("the source asked us to wait 12 s yet")
+    assert meters_line(meters(blocked_s=12.0)).endswith("a source rests for 12 s yet")
 
 
 def test_incomplete_videos_are_counted_only_where_there_are_some():

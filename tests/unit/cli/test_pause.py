@@ -207,4 +207,19 @@ def test_a_source_that_is_not_blocked_is_told_so(
     monkeypatch.setenv("HEADRACE_REDIS_URL", redis_url)
     run(["resume", "mill", "--unblock"])
 
-    assert "mill is not blocked at the workers" in capsys.readouterr().out
+    assert "mill is not blocked for workers" in capsys.readouterr().out
+
+
+@pytest.mark.redis
+def test_a_source_of_which_a_host_is_blocked_is_told_that_hosts_command(
+    store: Path, capsys, redis_url: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("HEADRACE_REDIS_URL", redis_url)
+    budget = TokenBudget.redis(redis_url, SystemClock())
+    budget.throttled("mill/files.example", era=0, seconds=86_000.0)
+    budget.close()
+    run(["resume", "mill", "--unblock"])
+
+    told = capsys.readouterr().out
+    assert "mill is not blocked for workers" in told
+    assert "headrace resume mill/files.example --unblock" in told

@@ -206,4 +206,4 @@ def test_connections_are_kept_to_few_sources_those_used_last(site: Site, web: Ne
         web.page(site.url("/"), terms_of("source0"))
 
     assert site.connections == 100
-    assert len(web.fetcher._all) == 64
+    assert len(web.fetcher._all) == 32

@@ -113,6 +113,14 @@ def test_a_failure_to_name_is_a_warning(store, monkeypatch, caplog):
     assert "has no name in the library" in caplog.text
 
 
+def test_an_object_that_is_gone_is_told_as_that(store, caplog):
+    end = stored(store)
+    store.objects.path(end.file.sha256).unlink()
+
+    assert store.library.link(end) is None
+    assert f"its object {end.file.sha256} is gone" in caplog.text
+
+
 @pytest.mark.parametrize("part", ["library", "library/mill", "library/mill/Ada Miller"])
 def test_row_28_no_name_is_made_through_a_link_in_the_tree(store, tmp_path, caplog, part):
     outside = tmp_path / "outside"
