@@ -258,15 +258,26 @@ class _Reading:
         later: who lists next should find them."""
         if not self._channel.is_open:
             return
+        if self._settled:
+            self._await_settlements()
         if self._ready - self._shown <= _ORDER_KEPT:
             self._take_the_rest()
         if self._shown > self._settled:
             self._channel.basic_nack(0, multiple=True, requeue=True)
         for _ in range(_PATIENCE):
-            if self._count() >= self._ready - self._settled:
+            if self._count() >= max(self._ready, self._shown) - self._settled:
                 break
             self._connection.sleep(0.02)  # somebody else may hold them: not for ever
         self._channel.close()
+
+    def _await_settlements(self) -> None:
+        """RabbitMQ sends a quorum queue 32 acknowledgements and keeps the rest in the channel until
+        the queue answers: a channel that closes before that loses them, and done letters stay. A
+        get goes through the queue: its answer comes behind those to what was sent before, so what
+        was kept is sent when the first is answered, and has arrived when the second is."""
+        for _ in range(2):
+            if self._channel.basic_get(self._queue)[0] is not None:  # somebody died meanwhile
+                self._shown += 1
 
     def _take_the_rest(self) -> None:
         while self._shown < self._ready and self._channel.basic_get(self._queue)[0] is not None:

@@ -82,8 +82,7 @@ class _Reading:
         if depth > _MAX_DEPTH:
             raise _no_ttml("their XML nests too deep")
         begin, end = self._times(element, begin, end)
-        timed = [child for child in element if _is_timed(child)]
-        if _name(element) in ("p", "span") and not timed:
+        if _name(element) in ("p", "span") and not any(map(_is_timed, element)):
             if end is not None and end > begin and (text := _text(element)):
                 yield Cue(float(begin), float(end), text)
             return

@@ -3,11 +3,13 @@ import os
 import signal
 
 import pytest
+from pika import BasicProperties
 
 from core.clock import SystemClock
 from core.errors import BrokerDown
 from core.model.task import State
-from core.queue import dead_letters
+from core.queue import dead_letters, lanes
+from core.queue.connection import opened
 from core.queue.dead_letters import Selection, browse, discard
 from core.queue.publisher import RabbitPublisher
 from tests.support.dead_letters import (
@@ -195,6 +197,22 @@ def test_a_requeue_ends_although_its_tasks_die_again_at_once(publisher, vhost_ur
 
     assert len(report.published) == 1
     assert [one.generation for one in browse(vhost_url, "feed")] == [2]
+
+
+def test_what_is_settled_in_one_go_is_gone_when_the_reading_ends(publisher, vhost_url):
+    publisher.bury(letter(picture(1)))
+    bodies = [b"no JSON %d" % number for number in range(200)]
+    with opened(vhost_url, "letters") as connection:
+        channel = connection.channel()
+        channel.confirm_delivery()
+        for body in bodies:
+            channel.basic_publish("", lanes.dead("feed"), body, BasicProperties(delivery_mode=2))
+
+    with dead_letters._reading(vhost_url, "feed") as reading:
+        for one in list(reading.letters()):
+            reading.settle(one)
+
+    assert listed(vhost_url) == []
 
 
 def test_another_source_is_left_alone(publisher, vhost_url):
