@@ -107,7 +107,7 @@ def test_facts_2_and_5_a_lost_connection_settles_nothing_wrong_and_doubles_no_ru
         eventually(lambda: gate.inside, "the first runs")
         # when: its connection goes, and comes back with the same message under another tag
         before = site.broker._consumer
-        eventually(site.vhost.drop_connections, "the console shows the connection")
+        eventually(site.vhost.drop_consumers, "the console shows the connection")
         eventually(lambda: site.broker._consumer is not before, "a new consumer")
         eventually(lambda: site.broker.turns.buffered("a"), "it receives")
         once = site.steps.count(running)

@@ -63,21 +63,37 @@ class VirtualHost:
         """Who is connected to this virtual host, as the management API knows it just now."""
         return [c for c in self.call("GET", "connections") if c.get("vhost") == self.name]
 
+    def consumers(self) -> list[dict[str, Any]]:
+        """Those of them that consume."""
+        return [c for c in self.connections() if _name(c).startswith("headrace consumer ")]
+
     def wait_for_connections(self, count: int) -> list[dict[str, Any]]:
-        """The same, once it knows of `count` (it lags by a second or two)."""
-        assert wait_until(lambda: len(self.connections()) == count, within_s=15.0)
-        return self.connections()
+        """The connections, once the API knows of `count` (it lags by a second or two)."""
+        found: list[dict[str, Any]] = []
+
+        def are_known() -> bool:
+            found[:] = self.connections()
+            return len(found) == count
+
+        assert wait_until(are_known, within_s=60.0)
+        return found
 
     def drop(self, connection: dict[str, Any]) -> None:
         """Close a connection from the server's side."""
         self.call("DELETE", f"connections/{quote(connection['name'], safe='')}")
 
-    def drop_connections(self) -> int:
-        """Close every connection to this virtual host from the server's side; how many."""
-        ours = self.connections()
+    def drop_consumers(self) -> int:
+        """Close every connection that consumes, and that the API knows of, from the server's side;
+        how many."""
+        ours = self.consumers()
         for connection in ours:
             self.drop(connection)
         return len(ours)
+
+
+def _name(connection: dict[str, Any]) -> str:
+    """What its client calls it."""
+    return str(connection.get("client_properties", {}).get("connection_name", ""))
 
 
 @contextmanager

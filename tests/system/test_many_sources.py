@@ -53,8 +53,8 @@ def site() -> Iterator[Site]:
 def footprint(vhost: VirtualHost) -> Footprint:
     """Of the process that consumes; its connections are named after it."""
     names = [str(c["client_properties"]["connection_name"]) for c in vhost.connections()]
-    [consumer] = [name for name in names if name.startswith("headrace consumer ")]
-    pid = consumer.rpartition(":")[2]
+    [consumer] = vhost.consumers()
+    pid = consumer["client_properties"]["connection_name"].rpartition(":")[2]
     process = Path("/proc") / pid
     status = (process / "status").read_text()
     links = [str(link.readlink()) for link in (process / "fd").iterdir()]
@@ -89,12 +89,12 @@ def at_work(workers: Workers, vhost: VirtualHost, site: Site, sources: int) -> F
         publisher.publish([Copy(task) for task in tasks])
     workers.start(processes=1)
     until(lambda: all(site.asked(path) for path in paths), within_s=120.0)
-    until(lambda: len(vhost.connections()) >= 2, within_s=20.0)
+    until(lambda: bool(vhost.consumers()) and len(vhost.connections()) >= 2)
     try:
         return footprint(vhost)
     finally:
         workers.kill()
-        until(lambda: not vhost.connections(), within_s=20.0)
+        until(lambda: not vhost.connections())
 
 
 @pytest.mark.timeout(300)
