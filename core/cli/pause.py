@@ -16,7 +16,7 @@ from core.clock import SystemClock
 from core.errors import SharedStateDown
 from core.model.switch import Pause, Switch
 from core.settings import Settings
-from core.steps.unblocking import bucket_of, command
+from core.steps.unblocking import bucket_of
 from core.store.switches import SwitchStore
 
 _NO_REASON = "by a person, who gave no reason"
@@ -95,7 +95,7 @@ def resume(given: Settings, source: str, store_folder: Path | None, unblock: boo
         _resume(switches, name, quiet=unblock)
     if unblock:
         bucket = bucket_of(name, host.lower())
-        told = _unblock(given, switches, bucket, ask_redis=store_folder is None)
+        told = _unblock(given, switches, bucket, store_folder)
         click.echo(printable(told))
 
 
@@ -115,7 +115,7 @@ def _resume(switches: SwitchStore, source: str, *, quiet: bool) -> None:
         click.echo(printable(f"{source} goes on. It was paused for {lasted}: {pause.reason}"))
 
 
-def _unblock(given: Settings, switches: SwitchStore, bucket: str, *, ask_redis: bool) -> str:
+def _unblock(given: Settings, switches: SwitchStore, bucket: str, store_folder: Path | None) -> str:
     """End a bucket's block wherever it is kept; what is to be told. In Redis too, where perhaps no
     worker runs that would say so there."""
     source, _, host = bucket.partition("/")
@@ -125,7 +125,7 @@ def _unblock(given: Settings, switches: SwitchStore, bucket: str, *, ask_redis: 
         now_ms = int(clock.now() * 1000)
         switches.change(source, lambda before: before.opened(host, now_ms))
 
-    if not ask_redis:
+    if store_folder is not None:
         switch()
         return f"{bucket}: what blocks it is over, for every worker and crawl of the store."
     budget = TokenBudget.redis(given.redis.url.get_secret_value(), clock)
@@ -135,7 +135,8 @@ def _unblock(given: Settings, switches: SwitchStore, bucket: str, *, ask_redis: 
         if blocked_s is None:
             return _opened(bucket, None)
         budget.unblock(bucket, age_s=0.0)
-        return "\n".join([_opened(bucket, blocked_s), *_blocked_hosts(budget, bucket)])
+        hosts = _blocked_hosts(budget, bucket, Typed(store_folder))
+        return "\n".join([_opened(bucket, blocked_s), *hosts])
     finally:
         budget.close()
 
@@ -148,11 +149,12 @@ def _blocked_for(budget: TokenBudget, bucket: str) -> float | None:
         return None
 
 
-def _blocked_hosts(budget: TokenBudget, source: str) -> Iterator[str]:
+def _blocked_hosts(budget: TokenBudget, source: str, typed: Typed) -> Iterator[str]:
     """Each is named by itself: one host's mistake says nothing of the others."""
     for host, standing in budget.slow_hosts().items():
         if host.startswith(f"{source}/") and standing.blocked_s > 0:
-            yield f"{host} is blocked for {duration(standing.blocked_s)}: {command(host)}"
+            way_out = typed("resume", host, "--unblock")
+            yield f"{host} is blocked for {duration(standing.blocked_s)}: {way_out}"
 
 
 def _opened(bucket: str, blocked_s: float | None) -> str:

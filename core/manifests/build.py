@@ -36,7 +36,6 @@ _CONTAINERS = {
     ".ttml": Container.TTML,
     ".dfxp": Container.TTML,
 }
-_TEXTS = frozenset([Container.VTT, Container.TTML])
 _SOUND = frozenset([Container.AAC, Container.MP3, Container.AC3, Container.EAC3])
 
 
@@ -202,6 +201,6 @@ def _container(segment: MediaSegment, kind: TrackKind | None) -> Container:
 
 
 def _kind(container: Container) -> TrackKind:
-    if container in _TEXTS:
+    if container.is_text:
         return TrackKind.SUBTITLES
     return TrackKind.AUDIO if container in _SOUND else TrackKind.VIDEO

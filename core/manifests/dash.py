@@ -15,14 +15,13 @@ from core.manifests.dash_representations import Representation, read_representat
 from core.manifests.dash_tracks import Tracks
 from core.manifests.dash_xml import Document, begins_one, read_document
 from core.manifests.playlists import MediaRendition, Multivariant, RenditionKind, Variant
-from core.model.plan import Container, TrackKind
+from core.model.plan import TrackKind
 
 __all__ = ["begins_one", "parse"]
 
 MAX_OFFERS = 500  # of a kind
 
 _SOUND, _TEXT = "audio", "subtitles"  # the groups' names
-_TEXTS = frozenset([Container.VTT, Container.TTML])  # files of their own, not within an MP4
 _NOT_FIRST = frozenset(["alternate", "supplementary", "commentary", "dub", "description", "sign"])
 
 
@@ -61,11 +60,15 @@ def _first_views(document: Document, found: list[Representation]) -> list[Repres
 
 
 def _readable_texts(document: Document, found: list[Representation]) -> list[Representation]:
-    readable = [one for one in found if one.container in _TEXTS]
-    others = {one.codecs or one.mime for one in found if one.container not in _TEXTS}
+    readable = [one for one in found if _is_text(one)]
+    others = {one.codecs or one.mime for one in found if not _is_text(one)}
     for name in sorted(others):
         document.note(f"subtitles in {name or 'a format that is not told'} are not read")
     return readable
+
+
+def _is_text(one: Representation) -> bool:
+    return one.container is not None and one.container.is_text
 
 
 def _variant(one: Representation, tracks: Tracks, has_sounds: bool, has_texts: bool) -> Variant:

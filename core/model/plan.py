@@ -44,6 +44,11 @@ class Container(StrEnum):
     TTML = "ttml"
     FLV = "flv"
 
+    @property
+    def is_text(self) -> bool:
+        """Whether it is a file of subtitles, and not within an MP4."""
+        return self in (Container.VTT, Container.TTML)
+
 
 class KeyRef(_Frozen):
     """AES-128-CBC: whence the key of 16 bytes, and the IV of this part."""

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from core.model.moment import Moment
 
-_MEANS_NOTHING_MS = 2 * 86_400_000  # later: no source is taken at its word for over a day
+MEANS_NOTHING_MS = 2 * 86_400_000  # later: no source is taken at its word for over a day
 _Rate = Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)]
 
 
@@ -37,7 +37,7 @@ class Switch(_Frozen):
     def opened(self, host: str, at_ms: int) -> Switch:
         """The same, and what blocks a host (or with "" the source itself) at that time is over.
         Times that no block can have lasted from are left out."""
-        kept = {name: at for name, at in self.unblocked.items() if at_ms - at < _MEANS_NOTHING_MS}
+        kept = {name: at for name, at in self.unblocked.items() if at_ms - at < MEANS_NOTHING_MS}
         return self.model_copy(update={"unblocked": kept | {host: at_ms}})
 
 

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from core.clock import Clock
-from core.model.switch import Switch
+from core.model.switch import MEANS_NOTHING_MS, Switch
 from core.ports import Budget
 
 logger = logging.getLogger(__name__)
 
-OLD_S = 2 * 86_400.0  # a block is for a day at most: what it was said of is over
 LONG_S = 300.0  # our own waits are never longer: one that is was named by the source
 
 
@@ -50,7 +49,7 @@ class Unblocking:
     def _open(self, source: str, host: str, at_ms: int) -> None:
         bucket = bucket_of(source, host)
         age_s = self.clock.now() - at_ms / 1000
-        if age_s > OLD_S:
+        if age_s * 1000 > MEANS_NOTHING_MS:
             return
         blocked_s = self.budget.unblock(bucket, age_s=age_s)
         if blocked_s > 0:

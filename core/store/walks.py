@@ -148,7 +148,7 @@ class Walks:
         """The same, in little: for whoever asks little of many pages."""
         for page in self._page_numbers(feed, walk):
             path = self._paths.page(feed, walk, page)
-            outline = records.read_part(self._disk, path, PageOutline)
+            outline = records.read(self._disk, path, PageOutline)
             if outline is not None:
                 yield outline
 

@@ -189,3 +189,17 @@ def publish_of(reading: Reading, task: Task) -> list[Copy]:
 
 def pages_of(queue: deque[Task]) -> list[int]:
     return [task.payload.page for task in queue if isinstance(task.payload, DiscoverPayload)]
+
+
+def read(reading: Reading, named: str = ADDRESS) -> list[Task]:
+    """The media tasks of one whole reading; nobody gets them, and they stay open."""
+    reading.trigger(named)
+    published: list[Task] = []
+    while reading.queue:
+        task = reading.queue.popleft()
+        if isinstance(task.payload, DiscoverPayload):
+            reading.perform(task)
+        else:
+            published.append(task)
+            reading.open_tasks += 1
+    return published

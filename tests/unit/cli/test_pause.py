@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -184,27 +185,28 @@ def test_without_redis_it_is_kept_all_the_same(
     assert "as soon as Redis answers them" in capsys.readouterr().out
 
 
-@pytest.mark.redis
-def test_a_block_is_ended_in_redis_where_no_worker_runs(
-    store: Path, capsys, redis_url: str, monkeypatch: pytest.MonkeyPatch
-):
+@pytest.fixture
+def budget(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[TokenBudget]:
+    """The one that the command finds in the settings."""
     monkeypatch.setenv("HEADRACE_REDIS_URL", redis_url)
     budget = TokenBudget.redis(redis_url, SystemClock())
+    yield budget
+    budget.close()
+
+
+@pytest.mark.redis
+def test_a_block_is_ended_in_redis_where_no_worker_runs(store: Path, capsys, budget: TokenBudget):
     budget.throttled("mill", era=0, seconds=86_000.0)
     run(["resume", "mill", "--unblock"])
     budget.retell()
-    left_s = budget.blocked_for("mill")
-    budget.close()
 
-    assert left_s == 0.0
+    assert budget.blocked_for("mill") == 0.0
     assert "mill is open: 23 h 53 min were left of its block" in capsys.readouterr().out
 
 
 @pytest.mark.redis
-def test_a_source_that_is_not_blocked_is_told_so(
-    store: Path, capsys, redis_url: str, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setenv("HEADRACE_REDIS_URL", redis_url)
+@pytest.mark.usefixtures("budget")
+def test_a_source_that_is_not_blocked_is_told_so(store: Path, capsys):
     run(["resume", "mill", "--unblock"])
 
     assert "mill is not blocked for workers" in capsys.readouterr().out
@@ -212,12 +214,9 @@ def test_a_source_that_is_not_blocked_is_told_so(
 
 @pytest.mark.redis
 def test_a_source_of_which_a_host_is_blocked_is_told_that_hosts_command(
-    store: Path, capsys, redis_url: str, monkeypatch: pytest.MonkeyPatch
+    store: Path, capsys, budget: TokenBudget
 ):
-    monkeypatch.setenv("HEADRACE_REDIS_URL", redis_url)
-    budget = TokenBudget.redis(redis_url, SystemClock())
     budget.throttled("mill/files.example", era=0, seconds=86_000.0)
-    budget.close()
     run(["resume", "mill", "--unblock"])
 
     told = capsys.readouterr().out

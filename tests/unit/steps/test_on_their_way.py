@@ -13,7 +13,7 @@ from core.model.task import DiscoverPayload, Task
 from core.steps import discover
 from core.steps.ends import dead_end, write_end
 from core.steps.trigger import find_feed
-from tests.support.reading import ADDRESS, Killed, Reading, ending
+from tests.support.reading import ADDRESS, Killed, Reading, ending, read
 from tests.unit.steps.test_incremental import Told, a_picture, a_post
 
 LIST = "https://feeds.example/list.txt"
@@ -25,20 +25,6 @@ def reading(tmp_path: Path) -> Iterator[Reading]:
     reading = Reading(tmp_path)
     yield reading
     reading.store.close()
-
-
-def read(reading: Reading, named: str = ADDRESS) -> list[Task]:
-    """The media tasks of one whole reading; nobody gets them, and they stay open."""
-    reading.trigger(named)
-    published: list[Task] = []
-    while reading.queue:
-        task = reading.queue.popleft()
-        if isinstance(task.payload, DiscoverPayload):
-            reading.perform(task)
-        else:
-            published.append(task)
-            reading.open_tasks += 1
-    return published
 
 
 def keys(tasks: list[Task]) -> list[str]:

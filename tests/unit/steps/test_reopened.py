@@ -10,12 +10,12 @@ import pytest
 
 from core.errors import SharedStateDown
 from core.model.end import Failure
-from core.model.task import DiscoverPayload, State, Task
+from core.model.task import State, Task
 from core.ports import Copy, DeadLetter
 from core.steps.ends import dead_end, write_end
 from core.steps.reopened import Reopened, Telling
 from core.store.store import Store
-from tests.support.reading import ADDRESS, Reading, ending
+from tests.support.reading import Reading, ending, read
 from tests.support.store import FEED, open_store
 from tests.support.tasks import a_verify_task, an_image_task
 from tests.support.videos import MEDIA, a_manifest_payload, a_manifest_task, a_staged
@@ -28,20 +28,6 @@ def reading(tmp_path: Path) -> Iterator[Reading]:
     reading = Reading(tmp_path / "of-feeds")
     yield reading
     reading.store.close()
-
-
-def read(reading: Reading, named: str = ADDRESS) -> list[Task]:
-    """The media tasks of one whole reading, which stay open."""
-    reading.trigger(named)
-    published: list[Task] = []
-    while reading.queue:
-        task = reading.queue.popleft()
-        if isinstance(task.payload, DiscoverPayload):
-            reading.perform(task)
-        else:
-            published.append(task)
-            reading.open_tasks += 1
-    return published
 
 
 def bury(reading: Reading, task: Task) -> None:

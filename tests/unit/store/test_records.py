@@ -72,15 +72,15 @@ def a_file(tmp_path, content):
 def test_of_a_record_a_part_can_be_read(tmp_path):
     disk, path = a_file(tmp_path, records.encode(RECORD))
 
-    assert records.read_part(disk, path, Part) == Part(feed="f")
-    assert records.read_part(disk, path.with_name("g.json"), Part) is None
+    assert records.read(disk, path, Part) == Part(feed="f")
+    assert records.read(disk, path.with_name("g.json"), Part) is None
 
 
 def test_a_part_is_read_also_beside_a_lone_surrogate(tmp_path):
     record = RECORD.model_copy(update={"address": "a\ud800"})
     disk, path = a_file(tmp_path, records.encode(record))
 
-    assert records.read_part(disk, path, Part) == Part(feed="f")
+    assert records.read(disk, path, Part) == Part(feed="f")
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b'{"format":1}', b'{"format":2,"feed":"f"}'])
@@ -88,4 +88,4 @@ def test_a_part_of_what_is_damaged_or_newer_is_told_like_the_whole(tmp_path, con
     disk, path = a_file(tmp_path, content)
 
     with pytest.raises(StorageDown, match=r"f\.json (is damaged|has format 2)"):
-        records.read_part(disk, path, Part)
+        records.read(disk, path, Part)
